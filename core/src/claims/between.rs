@@ -195,15 +195,10 @@ pub(super) fn overlap(
         step.from.0 < after.0
             && before.0 < step.to.0
             && (after.1 == UNKNOWN || step.from.1 == after.1)
-            && step.to.1 == before.1
+            && (step.to.1 == UNKNOWN || step.to.1 == before.1)
     };
     let span = |step: &SuccessiveAccesses| (step.from.0, step.to.0);
-    any_meet(
-        &steps(run, first, second, Steps::Ended),
-        &others,
-        span,
-        fits,
-    )
+    any_meet(&steps(run, first, second, which), &others, span, fits)
 }
 
 /// Returns whether something of a thread fits a step of another thread that it meets.

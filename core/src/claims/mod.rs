@@ -219,8 +219,8 @@ impl Claim {
         }
     }
 
-    /// Returns whether a run that failed has what is claimed, as [`Claim::is_had`] does; but a step of the other thread may only
-    /// have begun when the run ended.
+    /// Returns whether a run that failed has what is claimed, as [`Claim::is_had`] does; but a step may only have begun when the
+    /// run ended.
     pub fn had_begun(&self, run: &Trace) -> bool {
         match self {
             Claim::Overlap {

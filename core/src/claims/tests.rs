@@ -339,6 +339,15 @@ fn a_step_that_had_begun_when_the_run_ended_counts_in_runs_that_fail() {
     assert!(torn.had_begun(&of(cut)) && !torn.is_had(&of(cut)));
     let whole = [cut, "main.2 W x =1 @22\n"].concat();
     assert!(torn.had_begun(&of(&whole)) && torn.is_had(&of(&whole)));
+    let own = Claim::Overlap {
+        first: at(21, AccessClass::Write),
+        second: at(22, AccessClass::Write),
+        after_first: at(12, AccessClass::Read),
+        before_second: at(13, AccessClass::Read),
+        in_this_order: true,
+    };
+    let cut_own = "main.2 W y =1 @21\nmain.1 R y =1 @12\nmain.1 R x =0 @13\n";
+    assert!(own.had_begun(&of(cut_own)) && !own.is_had(&of(cut_own)));
     let other = cut.replace("R y =1", "R z =1");
     assert!(!torn.had_begun(&of(&other)));
 }

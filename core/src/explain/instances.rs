@@ -131,7 +131,9 @@ pub fn bears_out_but(explanation: &Explanation, run: &Run, harmless: &Harmless) 
         return Some(is_had(claim));
     }
     if let Some(interruption) = Interruption::of(explanation) {
-        return Some(interruption.is_in(run));
+        // The failure may come before the last step.
+        let has_begun = || run.meta.outcome.is_failure() && overlap.is_some_and(is_had);
+        return Some(interruption.is_in(run) || has_begun());
     }
     if let Some(claim) = overlap {
         return Some(is_had(claim));

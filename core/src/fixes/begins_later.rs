@@ -5,6 +5,7 @@ use super::{
     atomic::Changes,
     in_file,
     model::{Fix, FixKind, Ordered},
+    order::siblings,
     text::{EditRefusal, move_statement},
 };
 use crate::explanation::SiteMark;
@@ -22,16 +23,16 @@ pub(super) fn begins_later(
     let mut lines: BTreeSet<u32> = runs.flat_map(|run| set_for(run, thread, created)).collect();
     lines.insert(late.place.line);
     let lines: Vec<u32> = lines.into_iter().collect();
-    let all = (lines.len() > 1).then(|| set(case, thread, created, &lines));
-    let alone = set(case, thread, created, &[late.place.line]);
+    let all = (lines.len() > 1).then(|| set(case, created, &lines));
+    let alone = set(case, created, &[late.place.line]);
     match all {
         Some(Ok(fix)) => vec![Ok(fix), alone],
         _ => vec![alone],
     }
 }
 
-/// The lines behind the creation of a thread, up to the next time its creator waits for another thread or locks something, on
-/// which the creator sets what the thread reads.
+/// The lines behind the creation of a thread, up to the next time its creator waits for another thread, on which the creator
+/// sets what the thread reads. What it sets with a lock held is only the two threads' own: others may need the lock.
 fn set_for(run: &Run, thread: &str, created: &SiteRow) -> Vec<u32> {
     let named = |id: ThreadId| run.meta.thread(id).name == thread;
     let reads = run
@@ -52,25 +53,25 @@ fn set_for(run: &Run, thread: &str, created: &SiteRow) -> Vec<u32> {
     let behind = behind.map(|(_, event)| (event, run.meta.site(event.site)));
     let behind = behind
         .skip_while(|(event, site)| event.kind != EventKind::Fork || site.line != created.line);
-    let ends =
-        |kind: EventKind| matches!(kind, EventKind::Join | EventKind::Lock | EventKind::Wait);
+    let others = run.events.iter().filter(|(_, event)| {
+        event.kind.is_access() && event.thread != creator && !named(event.thread)
+    });
+    let others: BTreeSet<LocationId> = others.map(|(_, event)| event.location).collect();
+    let mut locked = false;
     let set = behind
-        .take_while(|(event, _)| !ends(event.kind))
+        .take_while(|(event, _)| !matches!(event.kind, EventKind::Join | EventKind::Wait))
         .filter(|(event, site)| {
+            locked |= event.kind == EventKind::Lock;
             event.kind.writes()
                 && is_here(site)
                 && site.line > created.line
                 && read.contains(&event.location)
+                && !(locked && others.contains(&event.location))
         });
     set.map(|(_, site)| site.line).collect()
 }
 
-fn set(
-    case: &FixInput<'_>,
-    thread: &str,
-    created: &SiteRow,
-    lines: &[u32],
-) -> Result<Fix, EditRefusal> {
+fn set(case: &FixInput<'_>, created: &SiteRow, lines: &[u32]) -> Result<Fix, EditRefusal> {
     let file = &created.file;
     let changes = move_statement::set_before(case.files.get(file)?, lines, created.line)
         .map_err(|why| in_file(case.explanation, file, &why))?;
@@ -81,12 +82,14 @@ fn set(
         in_words(lines),
         created.line
     );
+    let ordered = siblings(case, created).into_iter();
+    let ordered = ordered.map(|thread| Ordered::BeginsAfter {
+        thread,
+        file: file.clone(),
+        line: last,
+    });
     Ok(Fix {
-        ordered: vec![Ordered::BeginsAfter {
-            thread: thread.to_owned(),
-            file: file.clone(),
-            line: last,
-        }],
+        ordered: ordered.collect(),
         ..Fix::edit(
             FixKind::SetBefore,
             title,
@@ -121,6 +124,52 @@ mod tests {
         assert_eq!(in_words(&[5, 6]), "lines 5 and 6");
         assert_eq!(in_words(&[5, 6, 7]), "lines 5 to 7");
         assert_eq!(in_words(&[5, 7, 9]), "lines 5, 7 and 9");
+    }
+
+    /// Two timers that are started by one function: each is filled in with its lock held, after its thread was created.
+    #[test]
+    fn all_threads_of_a_line_begin_after_it() {
+        let text = "void *run(void *t)\n{\n    lock(&t->m);\n    fn = t->fn;\n    unlock(&t->m);\n}\nvoid start(struct timer *t, fn_t fn)\n{\n    pthread_create(&t->thread, NULL, run, t);\n    pthread_mutex_lock(&t->m);\n    t->fn = fn;\n    pthread_mutex_unlock(&t->m);\n}\n";
+        let creates =
+            |who: u32| format!("start main.{who} run\nmain fork main.{who} via=20@main @9 start\n");
+        let sets = |who: &str| {
+            format!(
+                "main lock {who}.m via=20@main @10 start\nmain W {who}.fn =1 via=20@main @11 start\nmain unlock {who}.m via=20@main @12 start\n"
+            )
+        };
+        let reads = |who: u32, of: &str, n: u32| {
+            format!(
+                "main.{who} lock {of}.m @3 run\nmain.{who} R {of}.fn ={n} @4 run\nmain.{who} unlock {of}.m @5 run\n"
+            )
+        };
+        let fine = [
+            creates(1),
+            sets("a"),
+            reads(1, "a", 1),
+            creates(2),
+            sets("b"),
+            reads(2, "b", 1),
+        ];
+        let first = [
+            creates(1),
+            reads(1, "a", 0),
+            "main.1 fails @4 run\n".to_owned(),
+        ];
+        let second = [
+            creates(1),
+            sets("a"),
+            creates(2),
+            reads(2, "b", 0),
+            sets("b"),
+            "main.2 fails @4 run\n".to_owned(),
+        ];
+        let (fine, first, second) = (fine.concat(), first.concat(), second.concat());
+        let passing = ["p1", "p2", "p3", "p4", "p5", "p6"].map(|name| (name, fine.as_str()));
+        let failing = [("failed-1", first.as_str()), ("failed-2", second.as_str())];
+        let offered = offered_of(&[&failing[..], &passing].concat(), text);
+        let mut titles = offered.fixes.iter().map(|fix| &*fix.title);
+        let moved = "move line 11 before line 9, which starts the thread";
+        assert!(titles.any(|title| title == moved), "{offered:?}");
     }
 
     /// A thread begins while its order is filled in: a line that it reads nothing of stays where it is.

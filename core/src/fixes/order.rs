@@ -421,7 +421,7 @@ fn joins(case: &FixInput<'_>, thread: &str, file: &str, line: u32) -> Result<(),
 }
 
 /// The threads created at the same place.
-fn siblings(case: &FixInput<'_>, created: &SiteRow) -> Vec<String> {
+pub(super) fn siblings(case: &FixInput<'_>, created: &SiteRow) -> Vec<String> {
     let of_run = |run: &Run| -> Vec<String> {
         let is_one = |row: &&ThreadRow| {
             let site = run.meta.site(row.created_at);

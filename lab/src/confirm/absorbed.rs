@@ -10,6 +10,9 @@ use unsnarl_trace::{Outcome, Run};
 /// The chance from which on it does not count as one that all of an explanation's runs have something.
 const CHANCE: f64 = 0.001;
 
+/// The same for an explanation that experiments do not confirm.
+const CHANCE_OF_DOUBTFUL: f64 = 0.05;
+
 /// Tells explanations of fewer runs no more where one of more runs covers them: nothing fails without it, and their runs
 /// all have it, which so many runs seldom have where it has nothing to do with the failure; or where they differ from it only
 /// in where the same causes are met. Linear in the runs for each explanation.
@@ -36,10 +39,14 @@ fn covers(known: &Explanation, other: &Explanation, runs: &[(String, Arc<Run>)])
     let has = |run: &Run| bears_out(known, run) == Some(true);
     let own = |name: &String| other.runs.binary_search(name).is_ok();
     let mut others = runs.iter().filter(|(name, _)| own(name));
+    let most = match other.certainty {
+        Certainty::Confirmed => CHANCE,
+        _ => CHANCE_OF_DOUBTFUL,
+    };
     is_cause
         && other.kind.is_order()
         && others.all(|(_, run)| has(run))
-        && chance(runs, has, other.runs.len()) < CHANCE
+        && chance(runs, has, other.runs.len()) < most
 }
 
 /// Returns whether two explanations that are at least likely have their causes on the same lines, and blame the same variables or elements of
