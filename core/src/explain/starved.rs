@@ -4,8 +4,9 @@
 use super::{
     circle::wait_effect,
     draft::Draft,
+    lost_wakeup::checked_before,
     view::View,
-    waiting::{WaitingThread, object_name, request},
+    waiting::{WaitingThread, changed_since, object_name, request},
 };
 use crate::{
     callers::call_sites,
@@ -14,15 +15,22 @@ use crate::{
     facts,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use unsnarl_trace::{LocationId, raw::WaitsFor};
+use unsnarl_trace::{EventId, LocationId, raw::WaitsFor};
 
 /// A thread that would send the signal once its own wait for it is over.
 struct Starved<'a> {
     waiting: &'a WaitingThread,
-    /// The call that leads to the wait, in the function that sends the signal further down.
-    call: Place,
+    /// The call that leads to the wait, in the function that sends the signal further down; else the read by which the thread
+    /// waits, of a value that has stayed as it is.
+    since: Since,
     /// Place of the signal in runs that pass.
     sends: Place,
+}
+
+/// The place in the course of a thread that comes before its signal.
+enum Since {
+    Call(Place),
+    Look(EventId),
 }
 
 /// Explains a run in which all threads that send a signal in runs that pass wait for it themselves, before they come to
@@ -65,7 +73,8 @@ fn all_senders<'a>(
     Some(all).filter(|all| !all.is_empty())
 }
 
-/// The thread's wait, if each of the places comes after it in a function that leads to it.
+/// The thread's wait, if each of the places comes after it in a function that leads to it, or it will not end by itself: nobody
+/// has changed what the thread looked at, as in a loop whose next round would send the signal.
 fn behind<'a>(
     view: &View,
     waiting: &'a WaitingThread,
@@ -82,12 +91,20 @@ fn behind<'a>(
             (&call.file, &call.function) == (&sends.file, &sends.function) && call.line < sends.line
         })
     };
-    let mut pairs = places.iter().map(|sends| Some((leads_to(sends)?, *sends)));
-    let (call, sends) = pairs.next()??;
-    pairs.all(|pair| pair.is_some()).then(|| Starved {
+    let sends = (*places.first()?).clone();
+    let calls: Option<Vec<&Place>> = places.iter().map(|sends| leads_to(sends)).collect();
+    let look = || {
+        let look = checked_before(view, request(view, waiting))?;
+        changed_since(view, look).is_none().then_some(look)
+    };
+    let since = match calls.as_deref() {
+        Some([call, ..]) => Since::Call((*call).clone()),
+        _ => Since::Look(look()?),
+    };
+    Some(Starved {
         waiting,
-        call: call.clone(),
-        sends: sends.clone(),
+        since,
+        sends,
     })
 }
 
@@ -99,7 +116,12 @@ fn told(view: &View, starved: &[Starved<'_>]) -> Explanation {
     let mut draft = Draft::new(view, BugKind::Deadlock, headline);
     let parts: Vec<String> = starved.iter().map(|one| part(view, one)).collect();
     draft.detail(format!("{}.", parts.join(";\n")));
-    draft.set().certainty = Certainty::Likely;
+    // The value that they wait by may be one that somebody should not have set.
+    let is_behind = |one: &Starved<'_>| matches!(one.since, Since::Call(_));
+    draft.set().certainty = match starved.iter().all(is_behind) {
+        true => Certainty::Likely,
+        false => Certainty::Possible,
+    };
     draft.set().remark = "No other thread sends it in runs that pass.".to_owned();
     for one in starved {
         let request = request(view, one.waiting);
@@ -116,11 +138,18 @@ fn told(view: &View, starved: &[Starved<'_>]) -> Explanation {
 fn part(view: &View, one: &Starved<'_>) -> String {
     let request = request(view, one.waiting);
     let at = view.place(request);
+    let since = match &one.since {
+        Since::Call(call) => format!("called from {}", line(call, &at)),
+        Since::Look(look) => format!(
+            "where it had read {}{}",
+            view.variable(*look),
+            view.equals_read(*look)
+        ),
+    };
     format!(
-        "{} waits at {}, called from {}, and would signal on {} only after that",
+        "{} waits at {}, {since}, and would signal on {} only after that",
         view.words(request),
         view.at(request),
-        line(&one.call, &at),
         line(&one.sends, &at)
     )
 }

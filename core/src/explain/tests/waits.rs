@@ -1072,6 +1072,48 @@ fn a_signal_that_woke_the_wrong_thread_comes_before_what_came_of_it() {
     );
 }
 
+/// The threads that take jobs out of a bounded queue put new ones into it: when it is full, nobody takes any.
+#[test]
+fn threads_that_wait_for_room_which_only_they_would_make() {
+    let begins = "start main.1 work\nstart main.2 work\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n";
+    let puts = |who: u32, n: u32| {
+        format!(
+            "main.{who} lock m via=30@work @13 put\nmain.{who} W n ={n} via=30@work @16 put\nmain.{who} unlock m via=30@work @17 put\n"
+        )
+    };
+    let takes = |who: u32, n: u32| {
+        format!(
+            "main.{who} lock m via=26@work @23 get\nmain.{who} W n ={n} via=26@work @25 get\nmain.{who} signal room =0 via=26@work @26 get\nmain.{who} unlock m via=26@work @27 get\n"
+        )
+    };
+    let waits = |who: u32| {
+        format!(
+            "main.{who} lock m via=30@work @13 put\nmain.{who} R n =2 via=30@work @14 put \"while (n == 2)\"\nmain.{who} wait room via=30@work @15 put\nmain.{who} unlock m via=30@work @15 put\n"
+        )
+    };
+    let fine = [begins, &puts(1, 1), &puts(2, 2), &takes(1, 1), &takes(2, 0)].concat();
+    let ends = "main.1 blocked condition room via=30@work @15 put\nmain.2 blocked condition room via=30@work @15 put\n\
+                main blocked join main.1 @42 main\ndeadlocks";
+    let headline = |since: &str| {
+        let hangs = [
+            begins,
+            &puts(1, 1),
+            &puts(2, 2),
+            &waits(1),
+            &waits(2),
+            since,
+            ends,
+        ]
+        .concat();
+        let corpora = corpus(&[fine.as_str(); 6], &[&hangs]);
+        let told = explain(&corpora, &Budget::unlimited()).findings;
+        told.into_iter().next().unwrap().headline
+    };
+    let starved = "all threads that signal `room` wait for it themselves";
+    assert_eq!(headline(""), starved);
+    assert_ne!(headline("main W n =0 @44 main\n"), starved);
+}
+
 /// Whoever comes last tells the others before it would wait: a barrier of the program's own making.
 #[test]
 fn a_signal_above_the_wait_may_have_been_sent() {
