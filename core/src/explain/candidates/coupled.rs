@@ -1,13 +1,17 @@
 //! Pairs on two locations that run in opposite directions.
 
-use super::{Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_best, seen};
+use super::{
+    Candidate, Story, UNRELATED, add, apart, candidate, distance, keep_best,
+    passes::{Passes, is_pass, torn_passes},
+    seen,
+};
 use crate::{
     Budget,
     budget::Poll,
-    explain::{announced::only_counts, begins, look::asks, multi_variable::overlap, view::View},
+    explain::{announced::only_counts, begins, look::asks, view::View},
     facts,
     orders::{Dependency, DependencyKind},
-    pairs::{CoupleKey, CoupledPairs, PairKey, seen_couples},
+    pairs::{CoupledPairs, seen_couples},
 };
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -35,6 +39,13 @@ pub(super) fn coupled(view: &View, budget: &Budget) -> Vec<Candidate> {
             let mut one = couple_candidate(view, couple, counted.unwrap_or(runs), has_tally);
             one.new &= is_known;
             add(&mut found, one);
+        }
+    }
+    for couple in torn_passes(view) {
+        let known = passes.runs(view, &couple).filter(|_| !poll.is_over());
+        if let Some(runs) = known.filter(|_| passing > 0) {
+            let has_tally = tallies.has(view, &couple);
+            add(&mut found, couple_candidate(view, couple, runs, has_tally));
         }
     }
     keep_best(found)
@@ -101,7 +112,7 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: boo
     let contrast = BEHIND_ONE_AND_TWO
         + seen(runs, passing)
         + if flows { 0 } else { 4 }
-        + if is_copy {
+        + if is_copy || runs == 0 && is_pass(view, &couple) {
             0
         } else {
             apart(view, first.head, second.tail) + apart(view, from, to) / 2
@@ -116,34 +127,6 @@ fn couple_candidate(view: &View, couple: CoupledPairs, runs: u32, has_tally: boo
         contrast.saturating_sub(crossed),
         runs == 0,
     )
-}
-
-/// The couples whose thread goes over several locations on one line, with the number of passing runs in which it does so
-/// while another thread is between two of them. Their pairs alone, which name lines, may be of other locations there: of
-/// another transfer.
-#[derive(Default)]
-struct Passes(FxHashMap<(CoupleKey, bool), u32>);
-
-impl Passes {
-    /// Bound on the couples counted: each is looked for in all passing runs.
-    const MOST: usize = 16;
-
-    /// Number of passing runs that have it; none for couples of two lines.
-    fn runs(&mut self, view: &View, couple: &CoupledPairs) -> Option<u32> {
-        let CoupledPairs { first, second } = couple;
-        let pair = |d: &Dependency| PairKey {
-            head: view.key(d.head),
-            tail: view.key(d.tail),
-        };
-        let in_this_order = first.tail < second.head;
-        let key = (CoupleKey::new(pair(first), pair(second)), in_this_order);
-        let is_pass = view.key(first.head) == view.key(second.tail);
-        if !is_pass || self.0.len() >= Self::MOST && !self.0.contains_key(&key) {
-            return None;
-        }
-        let count = || overlap(view, couple).count(view.corpus).holds_in;
-        Some(*self.0.entry(key).or_insert_with(count))
-    }
 }
 
 /// The variables of which is known whether they are tallies of two threads: each is looked through once, in however many

@@ -24,9 +24,8 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         if poll.is_over() {
             return;
         }
-        if view.is_first(triple.first, triple.remote)
-            && view.is_forced(triple.remote, triple.second)
-        {
+        let is_over = view.is_forced(triple.remote, triple.second);
+        if is_over && (view.is_first(triple.first, triple.remote) || looks_again(view, &triple)) {
             return;
         }
         let key = view.triple_key(&triple);
@@ -58,6 +57,14 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         add(&mut found, one);
     });
     keep_best(found)
+}
+
+/// Returns whether a thread only comes to read a second time on a line: behind the end of the other thread it is to see what that
+/// has changed.
+fn looks_again(view: &View, triple: &Triple) -> bool {
+    let (first, second) = (triple.first, triple.second);
+    let reads = [first, second].map(|row| !view.event(row).kind.writes());
+    reads == [true, true] && view.key(first) == view.key(second) && view.comes_again(first, second)
 }
 
 /// The triple with the write that its second access belongs to: a smart pointer reads what it holds before it takes what is

@@ -8,6 +8,7 @@ mod interrupted;
 mod missing;
 mod no_memory;
 mod overwritten;
+mod passes;
 mod refused;
 mod reordered;
 mod returned;

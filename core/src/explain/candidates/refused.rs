@@ -88,6 +88,44 @@ fn new_attempts(view: &View) -> Vec<EventId> {
     let tries = rows.filter(|(_, event)| event.kind == EventKind::TryLockFailed);
     tries
         .map(|(row, _)| row)
-        .filter(|row| is_new(*row))
+        .filter(|row| is_new(*row) && !is_repeated(view, *row))
         .collect()
+}
+
+/// Returns whether the thread gets the lock in the same statement, as where that takes several locks: it tries them in another
+/// order then.
+fn is_repeated(view: &View, attempt: EventId) -> bool {
+    const NEAR: usize = 64;
+    let tried = view.event(attempt);
+    let own = view.rows.after(tried.thread, attempt).iter();
+    let own = own.map(|row| view.event(*row)).take(NEAR);
+    let mut there = own.take_while(|event| (event.site, event.stack) == (tried.site, tried.stack));
+    there.any(|event| event.kind == EventKind::Lock && event.location == tried.location)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turned_away;
+    use crate::{explain::view::View, fixture::corpus};
+
+    /// `std::scoped_lock` takes one lock, tries the other one, and begins with that one where it is held.
+    #[test]
+    fn a_lock_that_is_taken_after_all_has_turned_nobody_away() {
+        let begin = "start main.1 move\nmain fork main.1 @40 main\n";
+        let lock = "main lock b @50 main\n";
+        let tries =
+            "main.1 lock a @5 move\nmain.1 trylock-failed b @5 move\nmain.1 unlock a @5 move\n";
+        let gives = "main unlock b @52 main\n";
+        let gets = "main.1 lock b @5 move\nmain.1 lock a @5 move\nmain.1 W n =1 @6 move\n";
+        let ends = "main R n =0 @60 main\nmain fails @61 main";
+        let found = |gets: &str| {
+            let failing = [begin, lock, tries, gives, gets, ends].concat();
+            let passing = format!("{begin}main.1 W n =1 @6 move\nmain R n =1 @60 main\n");
+            let corpus = corpus(&[&*passing; 6], &[&failing]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            turned_away(&view).len()
+        };
+        assert_eq!(found(""), 1);
+        assert_eq!(found(gets), 0);
+    }
 }
