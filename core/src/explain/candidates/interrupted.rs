@@ -59,12 +59,12 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
     keep_best(found)
 }
 
-/// Returns whether a thread only comes to read a second time on a line: behind the end of the other thread it is to see what that
-/// has changed.
+/// Returns whether a thread only comes to read on a line once more: behind the end of the other thread it is to see what that has
+/// changed.
 fn looks_again(view: &View, triple: &Triple) -> bool {
     let (first, second) = (triple.first, triple.second);
     let reads = [first, second].map(|row| !view.event(row).kind.writes());
-    reads == [true, true] && view.key(first) == view.key(second) && view.comes_again(first, second)
+    reads == [true, true] && view.key(first) == view.key(second)
 }
 
 /// The triple with the write that its second access belongs to: a smart pointer reads what it holds before it takes what is
@@ -237,4 +237,31 @@ fn is_updated(view: &View, read: EventId) -> bool {
 fn tears_down(view: &View, row: EventId) -> bool {
     view.value(row)
         .is_some_and(|value| value.kind == ValueKind::Null)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Story, interrupted};
+    use crate::{Budget, explain::view::View, fixture::corpus};
+
+    /// A statement at the end reads again what an audit has read, behind the end of the thread that has changed it since.
+    #[test]
+    fn a_look_behind_the_end_of_the_other_thread_is_no_second_step() {
+        let found = |joins: &str| {
+            let text = format!(
+                "main fork main.1 @40 main\nmain R n =1 via=58@main @14 get\nmain.1 W n =2 @20 set\n\
+                 {joins}main R n =2 via=66@main @14 get\nmain fails @68 main"
+            );
+            let corpus = corpus(&[], &[&text]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            let found = interrupted(&view, &Budget::unlimited());
+            let is_interruption = |story: &Story| matches!(story, Story::Atomicity(_));
+            found
+                .iter()
+                .filter(|one| is_interruption(&one.story))
+                .count()
+        };
+        assert_eq!(found(""), 1);
+        assert_eq!(found("main.1 end\nmain join main.1 @64 main\n"), 0);
+    }
 }
