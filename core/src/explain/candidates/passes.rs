@@ -43,15 +43,21 @@ pub(super) fn is_pass(view: &View, CoupledPairs { first, second }: &CoupledPairs
     view.key(first.head) == view.key(second.tail)
 }
 
+/// Bound on the passes that are looked at, the nearest to the failure.
+const NEAREST: usize = 16;
+
 /// The reads of one pass, by location.
 type PassReads = BTreeMap<LocationId, EventId>;
 
 /// Passes that read one location before another thread changed it and another one after that thread had changed it as well, in
-/// one operation, whatever others have changed since: one couple for each two lines of the other thread. Linear in the run for
-/// each pass of which the failure saw something.
+/// one operation, whatever others have changed since: one couple for each two lines of the other thread. Linear in the run, and in
+/// the writes to the locations of each pass.
 pub(super) fn torn_passes(view: &View) -> Vec<CoupledPairs> {
     let mut found: BTreeMap<[AccessKey; 4], CoupledPairs> = BTreeMap::new();
-    for (thread, pass) in seen_passes(view) {
+    let mut passes = seen_passes(view);
+    let near = |pass: &PassReads| pass.values().map(|row| view.slice.distance(*row)).min();
+    passes.sort_by_key(|(_, pass)| near(pass));
+    for (thread, pass) in passes.into_iter().take(NEAREST) {
         for (one, other) in operations(view, thread, &pass) {
             let Some(couple) = torn(view, &pass, one, other) else {
                 continue;
@@ -92,7 +98,8 @@ fn seen_passes(view: &View) -> Vec<(ThreadId, PassReads)> {
     passes
 }
 
-/// Two successive writes of another thread to locations of the pass, in one operation.
+/// Two successive writes of another thread to locations of the pass, in one operation: the second one after the pass has begun,
+/// and the first one before it has ended.
 fn operations(view: &View, own: ThreadId, pass: &PassReads) -> Vec<(EventId, EventId)> {
     let mut last: FxHashMap<ThreadId, EventId> = FxHashMap::default();
     let mut found = Vec::new();
@@ -102,10 +109,13 @@ fn operations(view: &View, own: ThreadId, pass: &PassReads) -> Vec<(EventId, Eve
     let mut writes: Vec<EventId> = all.copied().collect();
     writes.retain(|row| view.thread(*row) != own && view.event(*row).kind.writes());
     writes.sort_unstable();
+    let (begin, end) = (pass.values().min(), pass.values().max());
     for row in writes {
         let before = last.insert(view.thread(row), row);
         let is_one = |before: &EventId| {
-            view.event(*before).location != view.event(row).location
+            Some(&row) > begin
+                && Some(before) < end
+                && view.event(*before).location != view.event(row).location
                 && apart(view, *before, row) == 0
         };
         found.extend(before.filter(is_one).map(|before| (before, row)));
