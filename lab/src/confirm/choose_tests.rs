@@ -531,6 +531,7 @@ fn an_outdated_look_of_the_intruder_is_told() {
         };
         let mut tried = TriedStory::new(made, &story(DONE), &run, &Decision::default());
         tried.thread = Some(ThreadId(thread));
+        tried.begins_with_look = true;
         tried
     };
     let told = tried(2, 6, 9, (30, 0));
@@ -542,6 +543,9 @@ fn an_outdated_look_of_the_intruder_is_told() {
     };
     assert_eq!(is_told(&tried(1, 4, 7, (11, 0))), (true, false));
     assert!(!is_told(&tried(1, 4, 7, (5, 0))).0);
+    let mut without_a_look = tried(1, 4, 7, (11, 0));
+    without_a_look.begins_with_look = false;
+    assert!(!is_told(&without_a_look).0);
     assert!(!is_told(&tried(1, 4, 7, (11, 2))).0);
     assert!(!is_told(&tried(2, 4, 7, (11, 0))).0);
     assert!(!is_told(&tried(1, 4, 8, (11, 0))).0);

@@ -91,6 +91,8 @@ pub(super) struct TriedStory {
     is_interruption: bool,
     /// Most of the passing runs are interrupted so as well.
     pub is_usual: bool,
+    /// Its first step is a read.
+    pub begins_with_look: bool,
     /// The thread at the end of what it blames.
     pub thread: Option<ThreadId>,
     /// Calls that lead to both ends of the steps that were interrupted.
@@ -148,6 +150,10 @@ impl TriedStory {
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
             calls: calls_around(explanation, run),
+            begins_with_look: orders.with.iter().min().is_some_and(|row| {
+                let event = run.events.get(*row);
+                event.is_some_and(|event| event.kind.reads() && !event.kind.writes())
+            }),
             thread: run.events.get(complete).map(|event| event.thread),
             decides: steps.clone().any(|step| own(EventId(step.event))),
             ends_at: line(complete).map(|(file, line)| (file.to_owned(), line)),
@@ -335,12 +341,14 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
-    /// Did what came in between the steps of the other one come of this? Its thread had been interrupted itself: it did it on what
-    /// it had seen before, and nothing fails without that, however much more the failure takes.
+    /// Did what came in between the steps of the other one come of this? Its thread had been interrupted itself, behind a look at
+    /// one variable: it did it on what it had seen before, and nothing fails without that, however much more the failure takes.
     fn is_behind_the_intruder_of(&self, other: &TriedStory) -> bool {
         let (own, steps) = (&self.experiment, &other.experiment.orders.with);
         self.is_interruption
             && other.is_interruption
+            && self.begins_with_look
+            && self.locations.len() == 1
             && self.is_needed()
             && own.evidence.with.value() >= SELDOM
             && !self.spans_visits
