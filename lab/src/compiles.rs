@@ -4,7 +4,8 @@
 use crate::edited::edited;
 use serde::Deserialize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     path::{Component, Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -79,14 +80,20 @@ impl<'a> Compiles<'a> {
             std::fs::create_dir_all(path.parent()?).ok()?;
             std::fs::write(path, text).ok()?;
         }
-        let files = texts.keys();
-        let complaints =
-            files.filter_map(|file| Some((file.clone(), self.compile(file, mirror.path())?)));
+        // What they include beside themselves is where they were.
+        let folders: BTreeSet<PathBuf> = texts
+            .keys()
+            .filter_map(|file| Some(self.directory.join(file).parent()?.to_owned()))
+            .collect();
+        let compiled = |file| self.compile(file, mirror.path(), &folders);
+        let complaints = texts
+            .keys()
+            .filter_map(|file| Some((file.clone(), compiled(file)?)));
         Some(complaints.collect())
     }
 
     /// Compiles a file of the mirror and returns the first error; none when there is no error, or no compiler.
-    fn compile(&self, file: &str, mirror: &Path) -> Option<String> {
+    fn compile(&self, file: &str, mirror: &Path, beside: &BTreeSet<PathBuf>) -> Option<String> {
         let path = self.directory.join(file);
         let ending = path.extension()?.to_str()?;
         let (language, compiler) = match ending {
@@ -96,14 +103,17 @@ impl<'a> Compiles<'a> {
         };
         // A source may include what never ends.
         let mut command = Command::new("timeout");
-        let own = path.parent().unwrap_or(&self.directory);
-        let own = ["-iquote".to_owned(), own.to_string_lossy().into_owned()];
+        let in_mirror = beside.iter().map(|folder| mirrored(mirror, folder));
+        let beside: Vec<PathBuf> = in_mirror.chain(beside.iter().cloned()).collect();
+        let beside = beside
+            .iter()
+            .flat_map(|folder| [OsStr::new("-iquote"), folder.as_os_str()]);
         let flags = self.flags(&path);
         command
             .args([LONGEST, compiler])
             .args(["-x", language, "-fsyntax-only", "-pthread"])
             .args(first_in(mirror, &flags))
-            .args(own)
+            .args(beside)
             .args(flags)
             .arg(mirrored(mirror, &path))
             .current_dir(&self.directory)
@@ -136,10 +146,17 @@ impl<'a> Compiles<'a> {
 
 /// The place of a file in a mirror of all folders.
 fn mirrored(mirror: &Path, path: &Path) -> PathBuf {
-    let inner = path
-        .components()
-        .filter(|part| matches!(part, Component::Normal(_)));
-    inner.fold(mirror.to_owned(), |path, part| path.join(part))
+    let mut inner = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(part) => inner.push(part),
+            Component::ParentDir => {
+                inner.pop();
+            }
+            _ => {}
+        }
+    }
+    mirror.join(inner)
 }
 
 /// The folders of these flags in the mirror, to be looked through first.
@@ -216,10 +233,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inside = |name: &str| folder.path().join(name);
         std::fs::create_dir_all(inside("include")).unwrap();
+        std::fs::create_dir_all(inside("build")).unwrap();
         std::fs::write(inside("include/count.h"), "int count(void);\n").unwrap();
+        std::fs::write(inside("include/beside.h"), "#define SIZE 4\n").unwrap();
         std::fs::write(inside("a.c"), "#include \"count.h\"\n").unwrap();
         let database = serde_json::json!([{
-            "directory": folder.path(), "file": "a.c", "command": "cc -Iinclude -c a.c",
+            "directory": inside("build"), "file": inside("a.c"), "command": "cc -I../include -c ../a.c",
         }]);
         std::fs::write(inside("compile_commands.json"), database.to_string()).unwrap();
         let sources = BTreeMap::new();
@@ -228,7 +247,10 @@ mod tests {
             "a.c",
             "#include \"count.h\"\nint twice(void) { return number; }\n",
         );
-        let header = ("include/count.h", "extern int number;\n");
+        let header = (
+            "include/count.h",
+            "#include \"beside.h\"\nextern int number, all[SIZE];\n",
+        );
         let of = |texts: &[(&str, &str)]| {
             let texts = texts
                 .iter()

@@ -154,12 +154,28 @@ impl Claim {
     /// Returns whether the claim holds in this run. Linear in the run, except for [`Claim::Overlap`], which
     /// compares each two overlapping steps of two threads.
     pub fn holds(&self, run: &Trace) -> bool {
+        self.is_found(run, Thirds::Next, Steps::Ended)
+    }
+
+    /// Returns whether a run has what is claimed, as [`Claim::holds`] does; but a thread may have been at `second` of
+    /// [`Claim::Between`] before, as where it looks again after an exchange that failed.
+    pub fn is_had(&self, run: &Trace) -> bool {
+        self.is_found(run, Thirds::All, Steps::Ended)
+    }
+
+    /// Returns whether a run that failed has what is claimed, as [`Claim::is_had`] does; but a step of [`Claim::Overlap`] may only
+    /// have begun when the run ended.
+    pub fn had_begun(&self, run: &Trace) -> bool {
+        self.is_found(run, Thirds::All, Steps::Begun)
+    }
+
+    fn is_found(&self, run: &Trace, thirds: Thirds, steps: Steps) -> bool {
         match self {
             Claim::Between {
                 first,
                 remote,
                 second,
-            } => between::between(run, [first, remote, second], Thirds::Next),
+            } => between::between(run, [first, remote, second], thirds),
             Claim::Overlap {
                 first,
                 second,
@@ -171,7 +187,7 @@ impl Claim {
                 [first, second],
                 [after_first, before_second],
                 *in_this_order,
-                Steps::Ended,
+                steps,
             ),
             Claim::Before {
                 early,
@@ -203,40 +219,6 @@ impl Claim {
                 more_than,
             } => holds::reads_from(run, write, read) > *more_than,
             Claim::Follows { head, tail } => holds::follows(run, head, tail),
-        }
-    }
-
-    /// Returns whether a run has what is claimed, as [`Claim::holds`] does; but a thread may have been at `second` of
-    /// [`Claim::Between`] before, as where it looks again after an exchange that failed.
-    pub fn is_had(&self, run: &Trace) -> bool {
-        match self {
-            Claim::Between {
-                first,
-                remote,
-                second,
-            } => between::between(run, [first, remote, second], Thirds::All),
-            other => other.holds(run),
-        }
-    }
-
-    /// Returns whether a run that failed has what is claimed, as [`Claim::is_had`] does; but a step may only have begun when the
-    /// run ended.
-    pub fn had_begun(&self, run: &Trace) -> bool {
-        match self {
-            Claim::Overlap {
-                first,
-                second,
-                after_first,
-                before_second,
-                in_this_order,
-            } => between::overlap(
-                run,
-                [first, second],
-                [after_first, before_second],
-                *in_this_order,
-                Steps::Begun,
-            ),
-            other => other.is_had(run),
         }
     }
 

@@ -101,6 +101,11 @@ fn most_of_the_runs_fail_for_another_reason() {
 
 /// An explanation of the lost updates of `hits`, confirmed, and one of `sum` in so many runs, in which both were lost.
 fn left(both: usize) -> Vec<usize> {
+    left_of(both, Certainty::Confirmed)
+}
+
+/// The same where the explanation of `sum` is so certain.
+fn left_of(both: usize, certainty: Certainty) -> Vec<usize> {
     let failing: Vec<[bool; 2]> = [[true, false]; 4]
         .into_iter()
         .chain(vec![[true, true]; both])
@@ -126,6 +131,7 @@ fn left(both: usize) -> Vec<usize> {
         ..told(corpus, "hits")
     };
     let sum = Explanation {
+        certainty,
         runs: names(4, 4 + both),
         ..told(other.iter().next().expect("a corpus"), "sum")
     };
@@ -140,7 +146,9 @@ fn runs_that_all_have_what_is_blamed_are_taken_over() {
 
 #[test]
 fn few_runs_may_have_it_by_chance() {
-    assert_eq!(left(1), [4, 1]);
+    assert_eq!(left(2), [4, 2]);
+    assert_eq!(left_of(2, Certainty::Likely), [6]);
+    assert_eq!(left_of(1, Certainty::Likely), [4, 1]);
 }
 
 /// The same causes on the same variable, met on another line in another run.
