@@ -47,7 +47,10 @@ pub fn declare_member<'s>(
     let source = sources.get(home)?;
     let fields = fields(source, body);
     let beside = data.first().and_then(|first| field_of(&fields, first))?;
-    if !data.iter().all(|one| field_of(&fields, one).is_some()) || is_static(source, beside.0) {
+    // All objects share a static member.
+    let is_own =
+        |one: &&str| field_of(&fields, one).is_some_and(|(field, _)| !is_static(source, field));
+    if !data.iter().all(is_own) {
         return None;
     }
     let (field, name) = beside;

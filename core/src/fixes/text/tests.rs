@@ -1005,6 +1005,7 @@ public:
     }
     void drop();
     int n_ = 0;
+    static int made_;
 };
 int sum(Pool &pool) {
     return pool.n_;
@@ -1021,7 +1022,7 @@ fn methods_of_one_class_have_a_mutex_as_a_member() {
         "{both}"
     );
     assert!(
-        both.contains("int n_ = 0;\n    std::mutex n_lock_;\n};"),
+        both.contains("int n_ = 0;\n    std::mutex n_lock_;\n    static"),
         "{both}"
     );
     let with_const = with_member(&files, &[(0, 4), (0, 7)], &["pools[0].n_.first"]);
@@ -1042,12 +1043,16 @@ fn other_functions_and_data_have_no_mutex_as_a_member() {
     for (why, of) in [
         ("a lambda", &[9][..]),
         ("a static method", &[13]),
-        ("a function of its own", &[7, 19]),
+        ("a function of its own", &[7, 20]),
     ] {
         assert_eq!(lines(of), "none", "{why}");
     }
     assert_eq!(
         with_member(&files, &[(0, 7)], &["pool.n_", "total"]),
+        "none"
+    );
+    assert_eq!(
+        with_member(&files, &[(0, 7)], &["pool.n_", "Pool::made_"]),
         "none"
     );
     let two = [("pool.h", POOL), ("other.h", POOL)];
