@@ -328,9 +328,9 @@ impl Check<'_> {
         let mut open: Vec<usize> = of
             .slice
             .iter()
-            .filter_map(|row| of.statements.get(*row))
-            .filter(|one| !is_hazard_only(of, one))
-            .flat_map(|one| one.guards.clone())
+            .filter_map(|&row| Some((row, of.statements.get(row)?)))
+            .filter(|&(row, one)| !is_hazard_only(of, row, one))
+            .flat_map(|(_, one)| one.guards.clone())
             .collect();
         let mut seen = BTreeSet::new();
         while let Some(row) = open.pop() {
@@ -350,10 +350,11 @@ impl Check<'_> {
     }
 }
 
-/// `true` for a write or signal that is in the slice only for its order.
-fn is_hazard_only(of: &PathExplanation, statement: &Statement) -> bool {
+/// `true` for a write or signal that is in the slice only for its order: nothing that begins to hold behind it says what it
+/// wrote. A condition that begins later follows from other statements, whatever the value is.
+fn is_hazard_only(of: &PathExplanation, row: usize, statement: &Statement) -> bool {
     let made = statement.makes;
-    let is_said = of.invariants.iter().any(|reach| match reach.fact {
+    let is_said = of.begins_at(row + 1).any(|reach| match reach.fact {
         Fact::Value(id) => made.is_some_and(|made| of.exprs.symbols(id).contains(&made)),
         Fact::Order { .. } | Fact::Untouched { .. } => false,
     });
