@@ -92,6 +92,7 @@ pub fn failure_place(run: &Run) -> Option<FailurePlace> {
     run.meta.failure.as_ref().map(|failure| FailurePlace {
         site: failed::site(run).map(|site| place(run, site)),
         message: failure.message.clone(),
+        is_by_status: failure.kind == FailureKind::Exit,
     })
 }
 

@@ -101,6 +101,9 @@ pub struct FailurePlace {
     pub site: Option<Place>,
     /// One line, as in [`unsnarl_trace::Failure::message`].
     pub message: String,
+    /// `true` if only the status of the process tells the failure: the site is that of the last step before it ended.
+    #[serde(default)]
+    pub is_by_status: bool,
 }
 
 /// Role of a site in an explanation.
@@ -313,6 +316,9 @@ pub struct InvariantMark {
     /// came.
     #[serde(default = "is_by_default")]
     pub is_of_values: bool,
+    /// `true` if it bounds a value: what a variable just is says no more than the step that set it.
+    #[serde(default)]
+    pub is_bound: bool,
 }
 
 /// Returns `true`: an invariant that was kept before the two were told apart is shown as it was.
@@ -524,6 +530,9 @@ pub struct Explanation {
     /// Reasons why other changes are not suggested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_fixed: Vec<String>,
+    /// The lack of the program, where no edit that is known can mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 impl Explanation {

@@ -75,6 +75,7 @@ fn instead(told: Explanation, old: Explanation) -> Explanation {
         passed_over: vec![passed_over],
         fixes: old.fixes,
         not_fixed: old.not_fixed,
+        advice: old.advice,
         ..told
     }
 }

@@ -24,6 +24,7 @@ pub fn offer(
     let directory = runs.first().map_or("", |(_, run)| &run.meta.directory);
     let mut compiles = Compiles::new(sources, directory);
     let (right, wrong) = compiles.sifted(offered.fixes);
+    explanation.advice = offered.advice;
     explanation.not_fixed = offered.refused;
     explanation.not_fixed.extend(wrong);
     explanation.fixes = right;

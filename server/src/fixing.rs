@@ -34,6 +34,7 @@ struct KnownFixes {
     rests_on: FixesRestOn,
     fixes: Vec<Fix>,
     not_fixed: Vec<String>,
+    advice: Option<String>,
 }
 
 impl KnownFixes {
@@ -69,6 +70,7 @@ impl Fixing {
         if let Some(known) = known.filter(|known| run.is_some_and(|run| known.is_of(run))) {
             explanation.fixes.clone_from(&known.fixes);
             explanation.not_fixed.clone_from(&known.not_fixed);
+            explanation.advice.clone_from(&known.advice);
         }
         explanation
     }
@@ -80,6 +82,7 @@ impl Fixing {
             rests_on,
             fixes: explanation.fixes.clone(),
             not_fixed: explanation.not_fixed.clone(),
+            advice: explanation.advice.clone(),
         };
         self.known.insert(explanation.id.clone(), known);
     }
@@ -111,7 +114,11 @@ impl Fixing {
         if budget.stop().is_some() {
             return None;
         }
-        let Offered { fixes, mut refused } = offered.without_doubt();
+        let Offered {
+            fixes,
+            mut refused,
+            advice,
+        } = offered.without_doubt();
         let (fixes, wrong) = self.compiling.sift(fixes, &texts, &run.meta.directory);
         refused.extend(wrong);
         let known = KnownFixes {
@@ -122,6 +129,7 @@ impl Fixing {
             },
             fixes,
             not_fixed: refused,
+            advice,
         };
         let id = explained.explanation.id.clone();
         self.known.insert(id, known);

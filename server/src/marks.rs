@@ -417,6 +417,7 @@ mod tests {
             failure: FailurePlace {
                 site: Some(place(4)),
                 message: "check failed".into(),
+                is_by_status: false,
             },
             also_fails: Vec::new(),
             steps: Vec::new(),
@@ -443,6 +444,7 @@ mod tests {
             caveats: Vec::new(),
             fixes: Vec::new(),
             not_fixed: Vec::new(),
+            advice: None,
         }
     }
 

@@ -12,7 +12,7 @@ use std::sync::{
 };
 use unsnarl_core::{
     FailurePlace,
-    facts::place,
+    corpus::failure_place,
     predict::{AnomalyCandidate, Class, WitnessOrder, departure::departure},
 };
 use unsnarl_lab::executable::{Executable, ExecutionSettings, listed};
@@ -172,16 +172,11 @@ impl<'a> RunExecutor<'a> {
 }
 
 fn failure(run: &Run) -> FailurePlace {
-    let failure = run.meta.failure.as_ref();
-    FailurePlace {
-        site: failure
-            .and_then(|failure| failure.site)
-            .map(|site| place(run, site)),
-        message: failure.map_or_else(
-            || run.meta.outcome.name().to_owned(),
-            |failure| failure.message.clone(),
-        ),
-    }
+    failure_place(run).unwrap_or_else(|| FailurePlace {
+        site: None,
+        message: run.meta.outcome.name().to_owned(),
+        is_by_status: false,
+    })
 }
 
 /// Returns whether the error is about the steps of a schedule, not about the program: another schedule may do.

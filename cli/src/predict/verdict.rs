@@ -235,6 +235,7 @@ mod tests {
                 failure: FailurePlace {
                     site: None,
                     message: String::new(),
+                    is_by_status: false,
                 },
                 run: String::new(),
                 reached,

@@ -306,7 +306,10 @@ pub(super) fn tidy(explanation: &mut Explanation) {
     explanation.also_fails = others.into_values().collect();
 }
 
+/// The message and the place of a failure; none of one that only the process's status tells: threads that still run differ in
+/// the last step.
 fn place_of(failure: &FailurePlace) -> (String, String) {
-    let at = failure.site.as_ref().map(crate::facts::short);
+    let site = failure.site.as_ref().filter(|_| !failure.is_by_status);
+    let at = site.map(crate::facts::short);
     (at.unwrap_or_default(), failure.message.clone())
 }

@@ -63,6 +63,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             caveats: caveats(view),
             fixes: Vec::new(),
             not_fixed: Vec::new(),
+            advice: None,
         };
         Draft {
             view,
@@ -216,6 +217,7 @@ impl<'v, 'a> Draft<'v, 'a> {
             }
         }
         shorten(&mut self.explanation.steps);
+        self.explanation.caveats.extend(self.spurious_wakeup());
         for step in &self.explanation.steps {
             let event = EventId(step.event);
             if self.marks.iter().all(|(row, _)| *row != event) && step.event <= self.view.failure.0
@@ -246,6 +248,28 @@ impl<'v, 'a> Draft<'v, 'a> {
         self.explanation.sites = self.marks.into_iter().map(|(_, mark)| mark).collect();
         self.explanation.id = id(&self.explanation);
         self.explanation
+    }
+
+    /// The last wait that ended by itself before the story did: what came after all of it had no part in the failure.
+    fn spurious_wakeup(&self) -> Option<String> {
+        let view = self.view;
+        let is_failure = |row: EventId| {
+            let mut marks = self.marks.iter();
+            marks.any(|(marked, mark)| *marked == row && mark.role == Role::Failure)
+        };
+        let steps = self.explanation.steps.iter();
+        let told = steps.map(|step| EventId(step.event));
+        let last = told.filter(|&row| !is_failure(row)).max();
+        let last = last.unwrap_or(view.failure);
+        let events = view.run.events.iter().map(|(row, _)| row);
+        let wake = events
+            .filter(|&row| row <= last && is_spurious(view, row))
+            .last()?;
+        Some(format!(
+            "This run has a spurious wakeup: the wait of {} at {} ended without a signal.",
+            view.name(wake),
+            view.at(wake)
+        ))
     }
 
     /// Says what the run hangs by, unless the story is about that.
@@ -348,15 +372,6 @@ fn caveats(view: &View) -> Vec<String> {
             _ => "Threads ran freely when this was recorded: order and values may be inexact."
                 .to_owned(),
         });
-    }
-    let injected = view.run.events.iter().map(|(row, _)| row);
-    let injected = injected.filter(|&row| row <= view.failure && is_spurious(view, row));
-    if let Some(wake) = injected.last() {
-        caveats.push(format!(
-            "This run has a spurious wakeup: the wait of {} at {} ended without a signal.",
-            view.name(wake),
-            view.at(wake)
-        ));
     }
     if falls_off(view) {
         caveats.push(format!(

@@ -169,5 +169,6 @@ fn note(corpus: &Corpus, told: &str) -> Option<Explanation> {
         caveats: Vec::new(),
         fixes: Vec::new(),
         not_fixed: Vec::new(),
+        advice: None,
     })
 }

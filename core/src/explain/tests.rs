@@ -908,6 +908,16 @@ fn one_cause_that_fails_in_two_places_is_told_once() {
         text.contains("For the same reason other runs fail elsewhere: a"),
         "{text}"
     );
+    // A status has no place: the last step before the end says nothing of it.
+    let mut ended = told[0].clone();
+    ended.failure.is_by_status = true;
+    let elsewhere = crate::FailurePlace {
+        site: ended.also_fails[0].site.clone(),
+        ..ended.failure.clone()
+    };
+    ended.also_fails = vec![elsewhere];
+    super::causes::tidy(&mut ended);
+    assert_eq!(ended.also_fails, []);
     let mut here = told[0].clone();
     here.also_fails[0].site.clone_from(&here.failure.site);
     let text = render::text(&here);

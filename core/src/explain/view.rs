@@ -422,6 +422,7 @@ impl<'a> View<'a> {
         let unknown = || FailurePlace {
             site: None,
             message: self.run.meta.outcome.name().to_owned(),
+            is_by_status: false,
         };
         self.summary.failure.clone().unwrap_or_else(unknown)
     }

@@ -80,6 +80,8 @@ pub struct Offered {
     pub fixes: Vec<Fix>,
     /// Reasons why others are not offered.
     pub refused: Vec<String>,
+    /// See [`Explanation::advice`].
+    pub advice: Option<String>,
 }
 
 impl Offered {
@@ -103,7 +105,10 @@ pub fn offer(
     sources: &BTreeMap<String, String>,
     budget: &Budget,
 ) -> Offered {
-    let mut offered = Offered::default();
+    let mut offered = Offered {
+        advice: wait::without_check(explanation),
+        ..Offered::default()
+    };
     let mut own: Vec<&(String, Arc<Run>)> = runs
         .iter()
         .filter(|(name, _)| explanation.runs.contains(name))

@@ -844,6 +844,7 @@ fn a_section_that_a_failing_run_seems_to_keep_is_in_doubt() {
     let offered = Offered {
         fixes: vec![fix(None), fix(Some("failed-1 fails"))],
         refused: Vec::new(),
+        advice: None,
     };
     let left = offered.without_doubt();
     assert_eq!(left.fixes, [fix(None)]);

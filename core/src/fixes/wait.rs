@@ -17,42 +17,63 @@ use super::{
 };
 use crate::{
     callers::parting,
-    explanation::{Role, SiteMark},
+    explanation::{BugKind, Explanation, Role, SiteMark},
     facts::family,
 };
 use tree_sitter::Node;
 use unsnarl_trace::{Event, EventId, EventKind, Run, SiteRow};
 
-/// The reason for which no critical section helps a wait before which nothing is checked.
-fn why_without_check(signal: &SiteMark, wait: &SiteMark) -> EditRefusal {
-    match signal.step < wait.step {
-        true => format!(
-            "nothing is checked before the wait of line {}: no critical section helps, it needs a variable that is set \
-             before the signal and looked at, under the same lock, before each wait",
-            wait.place.line
-        ),
-        false => "another wait takes the signal: no critical section helps, each kind of waiter needs a condition \
-                  variable of its own, or a broadcast"
-            .to_owned(),
+/// The wait that began at the wrong time, the signal that came then, and the look before the wait.
+struct MissedSignal<'a> {
+    wait: &'a SiteMark,
+    signal: &'a SiteMark,
+    check: Option<&'a SiteMark>,
+}
+
+impl MissedSignal<'_> {
+    fn of(explanation: &Explanation) -> Result<MissedSignal<'_>, EditRefusal> {
+        let step = |role: Role, access: &str| {
+            let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
+            marks.find(|mark| mark.access.contains(access))
+        };
+        let wait =
+            step(Role::Cause, "wait").ok_or("there is no wait that began at the wrong time")?;
+        let signal =
+            step(Role::Interference, "signal").or_else(|| step(Role::Interference, "broadcast"));
+        Ok(MissedSignal {
+            wait,
+            signal: signal.ok_or("there is no signal that came at the wrong time")?,
+            check: step(Role::Cause, "read"),
+        })
+    }
+
+    /// The lack of a program without a look.
+    fn lacks(&self) -> String {
+        match self.signal.step < self.wait.step {
+            true => format!(
+                "nothing is checked before the wait of line {}: no critical section helps, it needs a variable that is set \
+                 before the signal and looked at, under the same lock, before each wait",
+                self.wait.place.line
+            ),
+            false => "another wait takes the signal: no critical section helps, each kind of waiter needs a condition \
+                      variable of its own, or a broadcast"
+                .to_owned(),
+        }
     }
 }
 
+/// The lack of a program that checks nothing before a wait, which no critical section helps.
+pub(super) fn without_check(explanation: &Explanation) -> Option<String> {
+    let is_missed = explanation.kind == BugKind::LostWakeup;
+    let missed = MissedSignal::of(explanation).ok().filter(|_| is_missed)?;
+    missed.check.is_none().then(|| missed.lacks())
+}
 /// Puts the check of the condition and the wait into one critical section, and the signal into one as well.
 pub(super) fn signal_under_lock(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
     let explanation = case.explanation;
-    let step = |role: Role, access: &str| {
-        let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
-        marks.find(|mark| mark.access.contains(access))
-    };
-    let wait = step(Role::Cause, "wait").ok_or("there is no wait that began at the wrong time")?;
-    let signal =
-        step(Role::Interference, "signal").or_else(|| step(Role::Interference, "broadcast"));
-    let signal = signal.ok_or("there is no signal that came at the wrong time")?;
-    let check = explanation
-        .sites
-        .iter()
-        .find(|mark| mark.role == Role::Cause && mark.access.contains("read"));
-    let check = check.ok_or_else(|| why_without_check(signal, wait))?;
+    let missed = MissedSignal::of(explanation)?;
+    let check = missed.check.ok_or_else(|| missed.lacks())?;
+    let (wait, signal) = (missed.wait, missed.signal);
     let row = |at: Option<u32>| {
         at.and_then(|at| explanation.steps.get(at.checked_sub(1)? as usize))
             .map(|step| EventId(step.event))

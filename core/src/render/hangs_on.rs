@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 const MOST: usize = 2;
 
 /// ``In this run the failure follows from these values: `available <= 300` after bank.c:46, `balance <= 250` after bank.c:54.
-/// All of 10 other schedules with the steps behind them failed.`` None without conditions on values, where there are more of
+/// All of 10 other schedules with the steps behind them failed.`` None without bounds on values, where there are more of
 /// them, and where threads wait: what they hold and wait for is in the steps.
 pub fn hangs_on(explanation: &Explanation) -> Option<String> {
     if matches!(explanation.kind, BugKind::Deadlock | BugKind::LostWakeup) {
@@ -40,12 +40,12 @@ pub fn hangs_on(explanation: &Explanation) -> Option<String> {
     })
 }
 
-/// The conditions on values, each once, in their order.
+/// The bounds on values, each once, in their order.
 fn chosen(explanation: &Explanation) -> Vec<&InvariantMark> {
     let mut known = BTreeSet::new();
     let marks = explanation.invariants.iter();
     marks
-        .filter(|mark| mark.is_of_values && known.insert(&mark.text))
+        .filter(|mark| mark.is_bound && known.insert(&mark.text))
         .collect()
 }
 
@@ -84,15 +84,14 @@ mod tests {
         let found = explain(&corpus(&[], &[FAILING]), &Budget::unlimited()).findings;
         let found = found.into_iter().next().unwrap();
         let file = found.steps.first().unwrap().place.file.clone();
-        let marks = marks
-            .iter()
-            .map(|&(line, text, is_of_values)| InvariantMark {
-                file: file.clone(),
-                line,
-                thread: "main".to_owned(),
-                text: text.to_owned(),
-                is_of_values,
-            });
+        let marks = marks.iter().map(|&(line, text, is_bound)| InvariantMark {
+            file: file.clone(),
+            line,
+            thread: "main".to_owned(),
+            text: text.to_owned(),
+            is_of_values: is_bound,
+            is_bound,
+        });
         Explanation {
             invariants: marks.collect(),
             ..found

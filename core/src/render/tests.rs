@@ -397,3 +397,32 @@ fn a_step_that_decides_by_chance_is_not_told() {
     assert!(says(at(&own.place)).starts_with("After "));
     assert_eq!(says(at(&elsewhere)), "");
 }
+
+/// One reason of several speaks against one edit: the text counts them, and `--why` lists them.
+#[test]
+fn one_reason_against_a_fix_is_told_and_several_are_counted() {
+    let mut told = explanations().remove(0);
+    told.certainty = Certainty::Likely;
+    told.fixes.clear();
+    told.not_fixed = vec!["line 4 waits".to_owned()];
+    assert!(
+        text(&told).contains("No fix is offered: line 4 waits."),
+        "{}",
+        text(&told)
+    );
+    told.not_fixed.push("line 5 waits".to_owned());
+    let said = text(&told);
+    assert!(!said.contains("line 4 waits"), "{said}");
+    assert!(said.contains("against each of the 2 edits"), "{said}");
+    told.advice = Some("it needs a variable that is looked at".to_owned());
+    let advised = text(&told);
+    assert!(
+        advised.contains("No fix is offered: it needs a variable"),
+        "{advised}"
+    );
+    let why = why(&told, TextWidth::of(200));
+    assert!(
+        why.contains("line 4 waits") && why.contains("line 5 waits"),
+        "{why}"
+    );
+}

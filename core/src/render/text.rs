@@ -107,14 +107,20 @@ pub fn text_within(explanation: &Explanation, width: TextWidth) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The first reason why none of the fixes that were considered is offered, for a cause that is likely at least.
+/// The reason why no fix is offered, for a cause that is likely at least: what the program lacks, or what speaks against the only
+/// edit that was considered. One reason of several would be no answer, since nothing tells why it is just that one.
 fn no_fix(explanation: &Explanation) -> Option<String> {
     let is_likely = explanation.certainty != Certainty::Possible;
     let (why, others) = explanation.not_fixed.split_first().filter(|_| is_likely)?;
+    if let Some(advice) = &explanation.advice {
+        return Some(format!("{advice}."));
+    }
     Some(match others.len() {
         0 => format!("{why}."),
-        1 => format!("{why} (one more reason: --why)."),
-        others => format!("{why} ({others} more reasons: --why)."),
+        others => format!(
+            "something speaks against each of the {} edits that were considered (--why).",
+            others + 1
+        ),
     })
 }
 

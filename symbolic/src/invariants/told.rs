@@ -92,6 +92,9 @@ pub struct ToldInvariant {
     /// came.
     #[serde(skip)]
     pub is_of_values: bool,
+    /// See [`PathExplanation::is_bound`].
+    #[serde(skip)]
+    pub is_bound: bool,
 }
 
 /// Characters of a condition that somebody may read: divisions by constants, say, are a line of shifts and products each.
@@ -172,6 +175,7 @@ impl ToldInvariants {
                 thread: line.thread.clone(),
                 text: held.text.clone(),
                 is_of_values: held.is_of_values,
+                is_bound: held.is_of_values && held.is_bound,
             })
         });
         marks.filter(|mark| mark.line > 0).collect()
@@ -409,6 +413,7 @@ fn held(explanation: &PathExplanation, run: &Run, lines: &[ToldLine]) -> Vec<Tol
             until,
             // An address says no more than its variable.
             is_of_values: matches!(reach.fact, Fact::Value(_)) && nameless.say(reach) == text,
+            is_bound: explanation.is_bound(reach),
             text,
         };
         if !told.contains(&held) {

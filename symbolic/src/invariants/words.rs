@@ -102,6 +102,31 @@ impl PathExplanation {
             .all(|symbol| names.insert(said.name(symbol)))
     }
 
+    /// Returns whether the conjunct bounds a value, as it is by then: that a value is just the one that a step has read or
+    /// written says no more than the step.
+    pub fn is_bound(&self, reach: &Reach) -> bool {
+        let Fact::Value(id) = reach.fact else {
+            return false;
+        };
+        let said = Said::at(self, reach.to);
+        let symbols = self.exprs.symbols(id);
+        let is_now = |symbol: &SymbolId| {
+            let var = self.vars.get(symbol.index());
+            var.is_some_and(|var| !said.is_overwritten(var))
+        };
+        self.compares(id) && (symbols.len() == 1 || symbols.iter().all(is_now))
+    }
+
+    /// `true` for a comparison by size, and for two that make a range.
+    fn compares(&self, id: ExprId) -> bool {
+        match self.exprs.node(id) {
+            ExprNode::Compare(comparison, ..) => comparison != Comparison::Eq,
+            ExprNode::Unary(Unary::Not, of) => self.compares(of),
+            ExprNode::Binary(Binary::And, low, high) => self.compares(low) && self.compares(high),
+            _ => false,
+        }
+    }
+
     /// The thread whose variables the conjunct mentions, if it is only one.
     pub fn thread_of(&self, fact: &Fact) -> Option<ThreadId> {
         let Fact::Value(id) = fact else {

@@ -54,6 +54,38 @@ fn a_spurious_wakeup_behind_which_nothing_is_looked_at_again() {
     );
 }
 
+/// A wait that ends by itself when all that is told has happened had no part in the failure.
+#[test]
+fn a_spurious_wakeup_behind_the_story_is_no_remark() {
+    let waits = "
+        main fork main.1 @1
+        main fork main.2 @2
+        main.2 lock m @30 sleeper
+        main.2 wait idle @31 sleeper
+        main.2 unlock m @31 sleeper";
+    let wakes = "
+        main.2 lock m @31 sleeper
+        main.2 wake idle =2 @31 sleeper
+        main.2 unlock m @32 sleeper";
+    let lost = "
+        main.1 R n =0 @4 add
+        main W n =1 @4 add
+        main.1 W n =1 @4 add";
+    let fails = "
+        main R n =1 @6 main
+        main fails @6 assertion";
+    let note = |parts: &[&str]| {
+        let text = parts.concat();
+        let found = explain(&corpus(&[], &[&text]), &Budget::unlimited()).findings;
+        found[0]
+            .caveats
+            .iter()
+            .any(|caveat| caveat.contains("spurious wakeup"))
+    };
+    assert!(note(&[waits, wakes, lost, fails]));
+    assert!(!note(&[waits, lost, wakes, fails]));
+}
+
 /// A predicate looks at two things, and the first one changes before the wait begins.
 #[test]
 fn the_look_of_a_predicate_that_has_become_wrong_is_told() {

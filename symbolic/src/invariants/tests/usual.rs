@@ -40,3 +40,33 @@ fn what_holds_in_passing_runs_too_is_left_out() {
     // Where a passing run does not come there, nothing speaks against it.
     assert_eq!(conditions(&["file path.c\nmain R other =3 @9"]), all);
 }
+
+/// That a value is just what a step read or wrote repeats the step; a bound says more.
+#[test]
+fn bounds_are_told_from_values_that_steps_show() {
+    let bounds = |text: &str| {
+        let fixture = super::fixture(text);
+        let (trace, run) = (fixture.trace, fixture.run);
+        let options = InvariantOptions::default();
+        let budget = Budget::unlimited();
+        let explained = explain(&trace, &run, &trace.order, &options, &budget).unwrap();
+        let reach = explained.invariants.iter();
+        let values = reach.filter(|reach| matches!(reach.fact, Fact::Value(_)));
+        let values: Vec<bool> = values.map(|reach| explained.is_bound(reach)).collect();
+        values
+    };
+    let bank = bounds(super::BANK);
+    assert!(bank.iter().all(|&is_bound| is_bound), "{bank:?}");
+    assert!(!bank.is_empty());
+    let flag = "
+        file flag.c
+        start main.1 set
+        init done = 0
+        main fork main.1 @1
+        main R done -> seen @4
+        main.1 W done = 1 @2
+        main bug seen == 0 @5";
+    let flag = bounds(flag);
+    assert!(!flag.iter().any(|&is_bound| is_bound), "{flag:?}");
+    assert!(!flag.is_empty());
+}
