@@ -16,7 +16,7 @@ pub enum FixKind {
     /// Sets data before the thread that reads it is created.
     SetBefore,
     /// Sets data later: a flag or a pointer after the data it announces, data after the lock for the rest is
-    /// held.
+    /// held; or does work later than the request for it is taken back.
     MoveBehind,
     /// Acquires two locks in the same order everywhere.
     LockOrder,

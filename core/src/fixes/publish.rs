@@ -7,7 +7,7 @@ use super::{
     model::{Fix, FixKind},
     places::meeting,
     seen::{At, frames},
-    text::{EditRefusal, locks::last_name, move_behind},
+    text::{EditRefusal, locks::last_name, move_behind, set_first},
 };
 use crate::{
     explain::{have_common_lock, is_under_one_lock},
@@ -31,7 +31,7 @@ pub(super) fn set_last(case: &FixInput<'_>) -> Option<Result<Fix, EditRefusal>> 
         return Some(behind(case, store, other));
     }
     if let Some(look) = looks_first(case, one, other) {
-        return Some(behind(case, look, other));
+        return Some(behind(case, look, other).or_else(|_| before_work(case, look, other)));
     }
     let is_early = |mark: &&&SiteMark| {
         case.explanation
@@ -196,6 +196,21 @@ fn behind(case: &FixInput<'_>, store: &Step, setter: &SiteMark) -> Result<Fix, E
         ));
     }
     Ok(fix)
+}
+
+/// Takes a request back before the work for it is done: who asks during that is heard.
+fn before_work(case: &FixInput<'_>, look: &Step, reset: &SiteMark) -> Result<Fix, EditRefusal> {
+    let (at, late) = meeting(case, look, reset)
+        .ok_or_else(|| format!("what is set late is not set in {}", look.place.function))?;
+    let moved = set_first::set_before_work(case.files.get(&at.file)?, at.line, late)?;
+    let changes = Changes::from([(at.file, moved.changes)]);
+    let title = format!("move line {late} before line {}", moved.before);
+    Ok(Fix::edit(
+        FixKind::MoveBehind,
+        title,
+        case.files.edits(&changes)?,
+        "none".to_owned(),
+    ))
 }
 
 /// Returns whether the steps on what is stored are all in sections of one lock, which orders what comes before the store too.

@@ -978,6 +978,32 @@ void push(int n)
         .first()
         .unwrap_or_else(|| panic!("{offered:?}"));
     assert_eq!(fix.title, "move line 5 behind line 6");
+    // A worker that looks without the lock by which it clears the flag: the flag is cleared in the section before that.
+    let source = "\
+void run(void)
+{
+    pthread_mutex_lock(&m);
+    while (wait_until_told()) {
+        pthread_mutex_unlock(&m);
+        flush();
+        pthread_mutex_lock(&m);
+        told = 0;
+    }
+    pthread_mutex_unlock(&m);
+}
+void flush(void)
+{
+    job = jobs;
+}
+";
+    let looks = "main unlock m @5 run\nmain R jobs =0 via=6@run @14 flush\n";
+    let clears = "main lock m @7 run\nmain atomic-write told =0 @8 run\nmain unlock m @5 run\n";
+    let begin = begin.to_owned() + "main lock m @3 run\n";
+    let pushes = pushes.replace("@12", "@22").replace("@13", "@23");
+    let failed = [&begin, looks, &pushes, clears, hangs].concat();
+    let offered = offered_of(&[("deadlocked-1", &failed)], source);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| &*fix.title).collect();
+    assert_eq!(titles, ["move line 8 before line 5"], "{offered:?}");
 }
 
 /// Three threads in a circle of locks: it is enough that one of them takes its two the other way round.

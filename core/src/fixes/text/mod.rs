@@ -22,6 +22,7 @@ pub mod move_behind;
 pub mod move_statement;
 pub mod one_step;
 pub mod precondition;
+pub mod set_first;
 pub mod signals;
 pub mod source;
 mod spin;

@@ -78,7 +78,7 @@ pub fn set_behind(
 }
 
 /// The statement that contains another one, or is it, in the block of `what`: the loop, say, that sets the elements of an array.
-fn beside<'s>(node: Node<'s>, what: Node<'_>) -> Option<Node<'s>> {
+pub(super) fn beside<'s>(node: Node<'s>, what: Node<'_>) -> Option<Node<'s>> {
     let above = std::iter::successors(Some(node), |node| node.parent());
     let mut above = above.take_while(|node| node.kind() != "function_definition");
     above.find(|node| node.parent() == what.parent())
@@ -115,7 +115,7 @@ fn tells(function: &str) -> bool {
 
 /// The variable that a statement sets: `count` of `list->count += 2`, of `list->count++`, of `list->count.store(2)` and of
 /// `sem_post(&list->count)`.
-fn target<'s>(source: &'s ParsedSource, statement: Node<'_>) -> Option<&'s str> {
+pub(super) fn target<'s>(source: &'s ParsedSource, statement: Node<'_>) -> Option<&'s str> {
     let node = children(statement).into_iter().next()?;
     let set = match node.kind() {
         "assignment_expression" => node.child_by_field_name("left")?,
