@@ -306,6 +306,11 @@ pub fn carries(from: &str, to: &str) -> bool {
     set_local(from).is_some_and(|name| from != to && mentions(to, name))
 }
 
+/// Returns whether a line sets a local variable.
+pub fn sets_local(text: &str) -> bool {
+    set_local(text).is_some()
+}
+
 /// The local variable that a line sets: `chunk` of `int chunk = chunks[head];`, `total` of `total += n;`;
 /// none where a field or an element is set.
 fn set_local(text: &str) -> Option<&str> {

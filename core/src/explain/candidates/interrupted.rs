@@ -28,6 +28,9 @@ pub(super) fn interrupted(view: &View, budget: &Budget) -> Vec<Candidate> {
         if is_over && (view.is_first(triple.first, triple.remote) || looks_again(view, &triple)) {
             return;
         }
+        if is_release(view, &triple) {
+            return;
+        }
         let key = view.triple_key(&triple);
         let runs = counts.triple_runs(key);
         let story = match classify(view, triple, key) {
@@ -65,6 +68,19 @@ fn looks_again(view: &View, triple: &Triple) -> bool {
     let (first, second) = (triple.first, triple.second);
     let reads = [first, second].map(|row| !view.event(row).kind.writes());
     reads == [true, true] && view.key(first) == view.key(second)
+}
+
+/// Returns whether a smart pointer looks at its use count and then takes itself off, as it does by its own code wherever it ends: it
+/// is right whatever others do in between. Only a line that asks for the count makes something of it.
+fn is_release(view: &View, triple: &Triple) -> bool {
+    const ASKS: [&str; 3] = ["use_count", "unique", "expired"];
+    let (first, second) = (triple.first, triple.second);
+    let (look, of) = (view.place(first), view.place(second));
+    facts::is_use_count(view.run.location(view.event(first).location))
+        && !view.event(first).kind.writes()
+        && view.event(second).kind == EventKind::Rmw
+        && (&look.file, look.line) == (&of.file, of.line)
+        && !ASKS.iter().any(|asked| look.text.contains(asked))
 }
 
 /// The triple with the write that its second access belongs to: a smart pointer reads what it holds before it takes what is
@@ -263,5 +279,25 @@ mod tests {
         };
         assert_eq!(found(""), 1);
         assert_eq!(found("main.1 end\nmain join main.1 @64 main\n"), 0);
+    }
+    /// The pointer of a drawn sprite ends after a cache has dropped its own.
+    #[test]
+    fn a_pointer_that_takes_itself_off_is_not_interrupted() {
+        let found = |text: &str, line: u32| {
+            let count = "`heap(a.cc:13 by main #0)._M_use_count`";
+            let text = format!(
+                "main fork main.1 @40 main\nmain atomic-read {count} =2 @14 draw \"{text}\"\n\
+                 main.1 rmw {count} 2->1 @24 collect\nmain rmw {count} 1->0 @{line} draw\nmain fails @68 main"
+            );
+            let corpus = corpus(&[], &[&text]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            interrupted(&view, &Budget::unlimited()).len()
+        };
+        assert_eq!(found("return texture->draw();", 14), 0);
+        assert_eq!(
+            found("if (texture.use_count() == 1) texture.reset();", 14),
+            1
+        );
+        assert_eq!(found("if (texture.use_count() == 1)", 16), 1);
     }
 }

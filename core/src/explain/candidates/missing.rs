@@ -5,7 +5,9 @@ use super::{
     visits::{WritesBefore, before_visits},
 };
 use crate::{
+    callers,
     explain::{
+        look::asks,
         missing::{end_of, never_comes},
         view::View,
     },
@@ -45,6 +47,10 @@ pub(super) fn missing(view: &View) -> Vec<Candidate> {
         let contrast = if pair.partner.is_some() { 4 } else { 2 };
         let contrast =
             contrast + later + too_late_to_come(view, pair.original, reader) + usual(view, reader);
+        let contrast = match is_only_shown(view, reader) {
+            true => contrast + UNRELATED,
+            false => contrast,
+        };
         Some(candidate(view, story, &[reader], contrast, later == 0))
     });
     stories.collect()
@@ -251,6 +257,30 @@ fn usual(view: &View, reader: EventId) -> u32 {
     NOT_NEW / 2 * seen_alike(view, reader).min(passing) / passing.max(1)
 }
 
+/// Returns whether a thread fails by what another one has set, which its failing line reads, and only shows the value of this
+/// earlier read, as a report does: the lines that lead to it keep nothing in a variable of their own, and ask for nothing.
+fn is_only_shown(view: &View, reader: EventId) -> bool {
+    let Some(decides) = view
+        .slice
+        .nearest()
+        .filter(|_| Some(view.thread(reader)) == view.failed)
+    else {
+        return false;
+    };
+    let source = view
+        .orders
+        .last_write_before(view.event(decides).location, decides);
+    let is_of_another = source.is_some_and(|head| Some(view.thread(head)) != view.failed);
+    let at = |row: EventId| (view.place(row).file, view.place(row).line);
+    let to_both = callers::call_sites(&view.run, decides);
+    let sites = callers::call_sites(&view.run, reader).into_iter();
+    let own = sites.filter(|site| !to_both.contains(site));
+    let mut lines = own.map(|site| facts::place(&view.run, site));
+    is_of_another
+        && at(reader) != at(decides)
+        && !lines.any(|line| asks(&line) || facts::sets_local(&line.text))
+}
+
 /// Number of passing runs in which a read sees the same write as here, or none either.
 fn seen_alike(view: &View, reader: EventId) -> u32 {
     let counts = view.corpus.counts();
@@ -385,8 +415,30 @@ pub(super) fn is_half(candidate: &Candidate, couples: &[Candidate]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_the_element;
-    use crate::{Budget, explain, fixture::corpus};
+    use super::{is_only_shown, names_the_element};
+    use crate::{Budget, explain, explain::view::View, fixture::corpus};
+    use unsnarl_trace::EventId;
+
+    /// A thread fails by the flag that another one has lowered, and has shown a count before that.
+    #[test]
+    fn what_a_report_shows_is_beside_the_path() {
+        let shown = |text: &str, looks: &str| {
+            let failing = format!(
+                "main fork main.1 @1\nmain.1 W ok =0 @9 draw\nmain R drawn =0 @20 main \"{text}\"\n{looks}main fails @21 main"
+            );
+            let corpus = corpus(&[], &[&failing]);
+            let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+            is_only_shown(&view, EventId(2))
+        };
+        let ok = "main R ok =0 @21 main\n";
+        assert!(shown("printf(\"%d\", drawn);", ok));
+        assert!(!shown("int n = drawn;", ok));
+        assert!(!shown("if (drawn == 0)", ok));
+        // The thread has set itself what fails.
+        let own = "main W ok =0 @20 main\nmain R ok =0 @21 main\n";
+        assert!(!shown("printf(\"%d\", drawn);", own));
+        assert!(!shown("printf(\"%d\", drawn);", ""));
+    }
 
     /// The line that copies a shared pointer counts it twice: in the failing run, only the first copy came before the read.
     #[test]
