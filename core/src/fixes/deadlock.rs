@@ -9,34 +9,43 @@ use super::{
 };
 use crate::{
     callers::parting,
-    explanation::{Absent, Role, SiteMark},
-    facts::{location_in_words, short},
+    explanation::{Absent, BugKind, Role, SiteMark},
+    facts::{basename, location_in_words, short},
 };
 use unsnarl_trace::EventId;
 
 /// Refusal where no order of locks helps.
 const NOT_ONLY_LOCKS: &str = "one of the threads waits for another thread's end, a signal or a change, not in a call that locks";
 
+/// The lack of a program in which one of two threads takes its second lock in what it calls with the first one held, so that no edit
+/// of one function brings them into one order.
+pub(super) fn held_over_calls(case: &FixInput<'_>) -> Option<String> {
+    let is_of_locks = case.explanation.kind == BugKind::Deadlock;
+    let all = is_of_locks.then(|| nested_calls(case).ok())??;
+    let [one, other] = all.as_slice() else {
+        return None;
+    };
+    let is_circle = one.held_lock != one.wanted_lock && (one.calls || other.calls);
+    let [first, second] = [one, other].map(|of| {
+        let [held, wanted] = [of.held_lock, of.wanted_lock].map(location_in_words);
+        let leads = if of.calls {
+            "whose call leads to"
+        } else {
+            "which takes"
+        };
+        let at = format!("line {} of {}", of.wanted, basename(&of.file));
+        format!("`{held}` is held over {at}, {leads} `{wanted}`")
+    });
+    is_circle.then(|| {
+        format!(
+            "{first}, and {second}: one of these lines has to run without the lock, or both locks be taken in one order"
+        )
+    })
+}
+
 /// Makes all threads acquire the two locks of a deadlock in one order.
 pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
-    let of = |role: Role| -> Vec<&SiteMark> {
-        case.explanation
-            .sites
-            .iter()
-            .filter(|mark| mark.role == role)
-            .collect()
-    };
-    let (waits, holds) = (of(Role::Cause), of(Role::Interference));
-    let holds_one = |wait: &&SiteMark| holds.iter().any(|mark| mark.thread == wait.thread);
-    let is_for_lock = |wait: &&SiteMark| wait.access.contains("lock") && holds_one(wait);
-    if !waits.iter().all(is_for_lock) {
-        let lacked = case.explanation.absent.first();
-        return Err(lacked.map_or_else(|| NOT_ONLY_LOCKS.to_owned(), in_words));
-    }
-    let mut all = Vec::new();
-    for wait in waits {
-        all.push(nested(case, wait, &holds)?);
-    }
+    let all = nested_calls(case)?;
     match all.as_slice() {
         [one] if one.held_lock == one.wanted_lock => Err(format!(
             "the thread that waits for `{}` holds it itself, since line {}: what line {} calls would have to be called without it",
@@ -52,6 +61,26 @@ pub(super) fn same_order(case: &FixInput<'_>) -> Result<Fix, EditRefusal> {
         [one, other] => two(case, one, other),
         _ => ring(case, &all),
     }
+}
+
+/// The nested acquisitions of the threads of a deadlock.
+fn nested_calls<'a>(case: &FixInput<'a>) -> Result<Vec<NestedCalls<'a>>, EditRefusal> {
+    let of = |role: Role| -> Vec<&SiteMark> {
+        case.explanation
+            .sites
+            .iter()
+            .filter(|mark| mark.role == role)
+            .collect()
+    };
+    let (waits, holds) = (of(Role::Cause), of(Role::Interference));
+    let holds_one = |wait: &&SiteMark| holds.iter().any(|mark| mark.thread == wait.thread);
+    let is_for_lock = |wait: &&SiteMark| wait.access.contains("lock") && holds_one(wait);
+    if !waits.iter().all(is_for_lock) {
+        let lacked = case.explanation.absent.first();
+        return Err(lacked.map_or_else(|| NOT_ONLY_LOCKS.to_owned(), in_words));
+    }
+    let nested = waits.into_iter().map(|wait| nested(case, wait, &holds));
+    nested.collect()
 }
 
 /// A step that a thread lacks, as the reason for which no order helps.
@@ -71,6 +100,8 @@ struct NestedCalls<'a> {
     wanted: u32,
     held_lock: &'a str,
     wanted_lock: &'a str,
+    /// `true` if the second one is made in what the line calls.
+    calls: bool,
 }
 
 fn nested<'a>(
@@ -105,6 +136,7 @@ fn nested<'a>(
         wanted: b.2,
         held_lock: &held.location,
         wanted_lock: &wanted.location,
+        calls: (b.0, b.2) != (&wanted.place.file, wanted.place.line),
     })
 }
 

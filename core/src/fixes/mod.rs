@@ -105,10 +105,7 @@ pub fn offer(
     sources: &BTreeMap<String, String>,
     budget: &Budget,
 ) -> Offered {
-    let mut offered = Offered {
-        advice: wait::without_check(explanation),
-        ..Offered::default()
-    };
+    let mut offered = Offered::default();
     let mut own: Vec<&(String, Arc<Run>)> = runs
         .iter()
         .filter(|(name, _)| explanation.runs.contains(name))
@@ -128,6 +125,8 @@ pub fn offer(
         files: &files,
         budget,
     };
+    let lacks = || deadlock::held_over_calls(&case);
+    offered.advice = wait::without_check(explanation).or_else(lacks);
     let refused = &mut offered.refused;
     let (proposed, goes_on) = proposed(&case);
     let mut before = Vec::new();

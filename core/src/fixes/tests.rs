@@ -946,6 +946,37 @@ deadlocks
     assert!(offered.refused.iter().any(|one| one == why), "{offered:?}");
 }
 
+/// A publisher calls its handlers with its lock held; one of them takes a lock with which another thread subscribes.
+#[test]
+fn a_lock_that_is_held_over_a_call_is_what_a_deadlock_lacks_an_edit_for() {
+    let text = "\
+start main.1 publish
+start main.2 close
+main.1 lock bus @5 publish
+main.2 lock positions @12 close
+main.1 lock-wait positions via=6@publish @20 on_fill
+main.2 lock-wait bus via=13@close @9 unsubscribe
+main.1 blocked lock positions via=6@publish @20 on_fill
+main.2 blocked lock bus via=13@close @9 unsubscribe
+deadlocks
+";
+    let source = "void publish(void)\n{\n}\n";
+    let offered = offered_of(&[("deadlocked-1", text)], source);
+    assert_eq!(offered.fixes, []);
+    assert_eq!(
+        offered.advice.as_deref(),
+        Some(
+            "`bus` is held over line 6 of test.c, whose call leads to `positions`, and `positions` is held over line 13 of test.c, \
+             whose call leads to `bus`: one of these lines has to run without the lock, or both locks be taken in one order"
+        )
+    );
+    let in_one_function = text
+        .replace(" via=6@publish @20 on_fill", " @6 publish")
+        .replace(" via=13@close @9 unsubscribe", " @13 close");
+    let offered = offered_of(&[("deadlocked-1", &in_one_function)], source);
+    assert_eq!(offered.advice, None);
+}
+
 /// An event loop that clears its flag only after it has looked for work.
 #[test]
 fn a_flag_is_cleared_before_the_look_for_work() {

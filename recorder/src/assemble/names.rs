@@ -66,7 +66,8 @@ pub(crate) fn lambda(name: &str) -> String {
     let name = name
         .trim_end_matches(" const")
         .trim_end_matches("::operator()");
-    let by_gcc = name.split_once("{lambda(").and_then(|(outer, rest)| {
+    let own = of_itself(name).and_then(|(at, _)| name.split_at_checked(at));
+    let by_gcc = own.and_then(|(outer, rest)| {
         let (_, number) = rest.rsplit_once(")#")?;
         Some(format!("{outer}lambda#{}", number.trim_end_matches('}')))
     });
@@ -77,15 +78,15 @@ pub(crate) fn lambda(name: &str) -> String {
     by_gcc.or(by_clang).unwrap_or_else(|| name.to_owned())
 }
 
-/// The lambda that a thread is created with, by the name of the library's code that calls it: `main::lambda#1` of
-/// `_Invoker<tuple<main::{lambda()#1}>>::_M_run`. What is given to a function is no such lambda.
-pub(super) fn lambda_within(name: &str) -> Option<String> {
-    const ARGUMENTS: &str = "tuple<";
-    let (_, called) = name.split_once(ARGUMENTS)?;
-    let begin = called.find("{lambda(").or_else(|| called.find("$_"))?;
-    let outer = called.get(..begin)?;
+/// The place of the lambda that a name is about, and whether it belongs to the first of several names; those among the arguments
+/// of its templates and functions are others.
+fn of_itself(name: &str) -> Option<(usize, bool)> {
     let (mut depth, mut is_first) = (0, true);
-    for c in outer.chars() {
+    for (at, c) in name.char_indices() {
+        let rest = name.get(at..)?;
+        if depth == 0 && (rest.starts_with("{lambda(") || rest.starts_with("$_")) {
+            return Some((at, is_first));
+        }
         match c {
             '<' | '(' => depth += 1,
             '>' | ')' => depth -= 1,
@@ -93,11 +94,20 @@ pub(super) fn lambda_within(name: &str) -> Option<String> {
             _ => {}
         }
     }
+    None
+}
+
+/// The lambda that a thread is created with, by the name of the library's code that calls it: `main::lambda#1` of
+/// `_Invoker<tuple<main::{lambda()#1}>>::_M_run`. What is given to a function is no such lambda.
+pub(super) fn lambda_within(name: &str) -> Option<String> {
+    const ARGUMENTS: &str = "tuple<";
+    let (_, called) = name.split_once(ARGUMENTS)?;
+    let (begin, _) = of_itself(called).filter(|(_, is_first)| *is_first)?;
     let number = called.get(begin..)?.find(['#', '$'])? + begin;
     let is_over = |c: char| !c.is_ascii_digit() && c != '_';
     let digits = called.get(number + 1..)?;
     let end = digits.find(is_over).unwrap_or(digits.len()) + number + 1;
-    (is_first && depth == 0).then(|| lambda(called.get(..end).unwrap_or_default()))
+    Some(lambda(called.get(..end)?))
 }
 
 /// A type's name from its mangled form, as in `type_info::name`.
@@ -170,6 +180,12 @@ mod tests {
         assert_eq!(within(by_clang), "Pool<A, B>::start::lambda#13");
         let given = "std::thread::_Invoker<std::tuple<void (*)(int), main::{lambda()#1}> >::_M_run";
         assert_eq!(lambda_within(given), None);
+        let by_a_template = "std::thread::_Invoker<std::tuple<(anonymous namespace)::workers<main::{lambda(int)#1}>(int, \
+            main::{lambda(int)#1})::{lambda()#2}> >::_M_run";
+        assert_eq!(
+            within(by_a_template),
+            "(anonymous namespace)::workers<main::{lambda(int)#1}>(int, main::{lambda(int)#1})::lambda#2"
+        );
         assert_eq!(lambda_within("std::vector<int>::push_back"), None);
         assert!(is_lambda("main::$_0::operator() const") && !is_lambda("Less::operator()"));
     }
