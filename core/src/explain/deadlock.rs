@@ -80,6 +80,9 @@ pub(super) fn deadlock(view: &View) -> Option<Hang> {
     let holders: Vec<ThreadId> = locks.filter_map(|one| Some(one.owner()?.0)).collect();
     let idle = idle(view, &waiting);
     let lost = lost_wakeup(view, &waiters, (&holders, &idle));
+    if let Some(left) = view.unfinished().filter(|left| left.is_own(view)) {
+        return Some(explain_unfinished(view, left));
+    }
     // That all who signal wait is what comes of a signal that woke the wrong one of them.
     let fate = lost.as_ref().and_then(|lost| lost.signal);
     if !matches!(fate, Some(SignalFate::Elsewhere(_)))

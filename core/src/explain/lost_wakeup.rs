@@ -328,9 +328,8 @@ fn untold(view: &View, waiter: &WaitingThread) -> Option<(EventId, EventId)> {
 
 /// The reads on the last line at which a thread has looked at what others change, since it has the lock of its wait.
 pub(super) fn last_looks(view: &View, wait: EventId) -> Vec<EventId> {
-    let since = locked_since(view, wait);
-    let reads = reads_before(view, wait).into_iter();
-    let reads = reads.filter(|row| *row > since && !is_own(view, *row, wait));
+    let reads = looks_since_locked(view, wait).into_iter();
+    let reads = reads.filter(|row| !is_own(view, *row, wait));
     let looks: Vec<EventId> = reads
         .filter(|row| view.is_changed_by_others(*row))
         .collect();
@@ -341,6 +340,13 @@ pub(super) fn last_looks(view: &View, wait: EventId) -> Vec<EventId> {
     let last = looks.first().map(|row| line(*row));
     let of_line = looks.into_iter().take_while(|row| Some(line(*row)) == last);
     of_line.collect()
+}
+
+/// The reads of a thread since it has the lock of its wait, the latest first.
+pub(super) fn looks_since_locked(view: &View, wait: EventId) -> Vec<EventId> {
+    let since = locked_since(view, wait);
+    let reads = reads_before(view, wait).into_iter();
+    reads.filter(|row| *row > since).collect()
 }
 
 /// Returns whether the thread of a read changes what it has read before it waits: a count of those who wait.

@@ -4,7 +4,7 @@
 use super::{
     deadlock::{Hang, add_wait},
     draft::Draft,
-    lost_wakeup::checked_before,
+    lost_wakeup::{checked_before, looks_since_locked},
     missing::{absent, end_of, learned, tell_learned},
     skipped::skipped,
     view::View,
@@ -48,6 +48,7 @@ pub(super) struct UnfinishedChange {
 pub(super) fn unfinished(view: &View) -> Option<UnfinishedChange> {
     let waiters = waiting(view);
     let ended = waiters.iter().find_map(|waiter| ended(view, waiter));
+    let ended = ended.or_else(|| waiters.iter().find_map(|waiter| set_itself(view, waiter)));
     let gone_on = || waiters.iter().find_map(|waiter| gone_on(view, waiter));
     ended.or_else(|| gone_on().filter(|of| !is_still_there(view, &waiters, of.last)))
 }
@@ -71,12 +72,38 @@ fn ended(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
         _ => None,
     })?;
     let has_ended = end_of(view, view.thread(last)) < view.failure.max(waiter.row);
-    let (next, runs) = next_change(view, last, read).filter(|_| has_ended)?;
+    let written = Written::of(view, last, read).filter(|_| has_ended)?;
+    let (next, runs) = written.next_of(view, Written::next_changes)?;
     Some(UnfinishedChange {
         waiter: waiter.clone(),
         read,
         last,
         on: None,
+        next,
+        runs,
+        of: runs,
+    })
+}
+
+/// A thread that waits for what it has set itself, and did not change again, as it does in passing runs: an exception led past
+/// that.
+fn set_itself(view: &View, waiter: &WaitingThread) -> Option<UnfinishedChange> {
+    let wait = request(view, waiter);
+    let mut looks = looks_since_locked(view, wait).into_iter();
+    let (read, last, next, runs) = looks.find_map(|read| {
+        let location = view.event(read).location;
+        let last = view.orders.last_write_before(location, read)?;
+        let is_own = view.thread(last) == waiter.thread && changed_since(view, read).is_none();
+        let written = Written::of(view, last, read).filter(|_| is_own)?;
+        let (next, runs) = written.next_of(view, Written::own_changes)?;
+        Some((read, last, next, runs))
+    })?;
+    let is_condition = waiter.waits_for == WaitsFor::Condition;
+    is_condition.then(|| UnfinishedChange {
+        waiter: waiter.clone(),
+        read,
+        last,
+        on: Some(read),
         next,
         runs,
         of: runs,
@@ -148,6 +175,7 @@ pub(super) fn in_words(view: &View, of: &UnfinishedChange) -> String {
     let value = value.map(|value| value.to_string());
     let (came, without) = match of.on {
         None => ("set it at", ""),
+        Some(_) if of.is_own(view) => ("set it at", " without changing it again"),
         Some(_) => ("came to", " without changing it"),
     };
     format!(
@@ -165,6 +193,11 @@ impl UnfinishedChange {
     /// Returns whether nobody has changed the value since the waiting thread looked.
     pub(super) fn stays(&self, view: &View) -> bool {
         changed_since(view, self.read).is_none()
+    }
+
+    /// Returns whether the thread that waits has set the value itself.
+    pub(super) fn is_own(&self, view: &View) -> bool {
+        view.thread(self.last) == self.waiter.thread && view.event(self.last).kind.writes()
     }
 
     /// Returns whether another thread than the one that waits has gone on without the change.
@@ -207,6 +240,12 @@ impl UnfinishedChange {
                     learned.unwrap_or_default()
                 )
             }
+            Some(on) if self.is_own(view) => format!(
+                "{setter} set {name}{} at {} and came to {} without changing it again.",
+                view.equals(self.last),
+                view.at(self.last),
+                line(&view.place(on), &view.place(self.last)),
+            ),
             Some(on) => {
                 let came = || format!("came to {} and", view.at(self.last));
                 let went = match self.end(view) {
@@ -243,36 +282,8 @@ impl UnfinishedChange {
     }
 }
 
-/// The place of a thread's next change of what a row wrote, where another thread has looked as the waiting one did: the same
-/// in all of the passing runs that have that; with their number. Linear in these runs.
-fn next_change(view: &View, write: EventId, read: EventId) -> Option<(Place, u32)> {
-    let line = |row: EventId| {
-        let place = view.place(row);
-        Some((
-            line_hash(&place.file, place.line),
-            AccessClass::of(view.event(row).kind)?,
-        ))
-    };
-    let written = Written {
-        by: line(write)?,
-        look: line(read)?,
-        location: Fnv::of(view.run.location(view.event(write).location)),
-    };
-    let mut next = BTreeSet::new();
-    let mut runs = 0;
-    for run in view.corpus.passing() {
-        let changes = written.next_changes(&run.accesses)?;
-        runs += u32::from(!changes.is_empty());
-        next.extend(changes);
-    }
-    let mut next = next.into_iter();
-    let (line, access) = next.next().filter(|_| runs >= ENOUGH)?;
-    let counts = view.corpus.counts();
-    let key = counts
-        .key_at(line, access)
-        .filter(|_| next.next().is_none())?;
-    Some((counts.site(key)?.place.clone(), runs))
-}
+/// The lines at which threads make their next changes in a run; none where one does not.
+type ChangesOfRun = fn(&Written, &Trace) -> Option<BTreeSet<LineAccess>>;
 
 /// A write and a look at what it wrote, whichever threads do that.
 struct Written {
@@ -282,30 +293,84 @@ struct Written {
 }
 
 impl Written {
+    fn of(view: &View, write: EventId, read: EventId) -> Option<Written> {
+        let line = |row: EventId| {
+            let place = view.place(row);
+            let access = AccessClass::of(view.event(row).kind)?;
+            Some((line_hash(&place.file, place.line), access))
+        };
+        Some(Written {
+            by: line(write)?,
+            look: line(read)?,
+            location: Fnv::of(view.run.location(view.event(write).location)),
+        })
+    }
+
+    /// The place of the next changes in passing runs, the same in all that have any, with their number. Linear in these runs.
+    fn next_of(&self, view: &View, changes: ChangesOfRun) -> Option<(Place, u32)> {
+        let mut next = BTreeSet::new();
+        let mut runs = 0;
+        for run in view.corpus.passing() {
+            let changes = changes(self, &run.accesses)?;
+            runs += u32::from(!changes.is_empty());
+            next.extend(changes);
+        }
+        let mut next = next.into_iter();
+        let (line, access) = next.next().filter(|_| runs >= ENOUGH)?;
+        let counts = view.corpus.counts();
+        let key = counts
+            .key_at(line, access)
+            .filter(|_| next.next().is_none())?;
+        Some((counts.site(key)?.place.clone(), runs))
+    }
+
+    /// The accesses of a run to the location, with their threads.
+    fn walk<'r>(&self, run: &'r Trace) -> impl Iterator<Item = (u64, LineAccess)> + use<'r> {
+        let location = self.location;
+        let kinds = run.events.iter();
+        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
+        let own = kinds.filter(move |kind| kind.location == location);
+        own.map(|kind| (kind.thread, (kind.line, kind.access)))
+    }
+
+    /// The lines at which the threads that write so change the location themselves, after they have done so for the last time before
+    /// that; none where one does not, or another one changes it meanwhile, as in a count of all. Compilers give the line of the write
+    /// to an initialization, too.
+    fn own_changes(&self, run: &Trace) -> Option<BTreeSet<LineAccess>> {
+        let mut open: BTreeSet<u64> = BTreeSet::new();
+        let mut changes = BTreeSet::new();
+        for (thread, access) in self.walk(run) {
+            if access.1 != AccessClass::Read && open.iter().any(|other| *other != thread) {
+                return None;
+            }
+            if access == self.by {
+                open.insert(thread);
+            } else if access.1 != AccessClass::Read && open.remove(&thread) {
+                changes.insert(access);
+            }
+        }
+        open.is_empty().then_some(changes)
+    }
+
     /// The lines at which the threads that write so change the location next, where another thread has looked by then; none
     /// where a thread does not, though another one has looked.
     fn next_changes(&self, run: &Trace) -> Option<BTreeSet<LineAccess>> {
         // The threads that have written so, and whether another one has looked since.
         let mut open: BTreeMap<u64, bool> = BTreeMap::new();
         let mut changes = BTreeSet::new();
-        let kinds = run.events.iter();
-        let kinds = kinds.filter_map(|event| run.kinds.get(*event as usize));
-        for kind in kinds.filter(|kind| kind.location == self.location) {
-            let access = (kind.line, kind.access);
+        for (thread, access) in self.walk(run) {
             if access == self.look {
-                let others = open
-                    .iter_mut()
-                    .filter(|(thread, _)| **thread != kind.thread);
+                let others = open.iter_mut().filter(|(other, _)| **other != thread);
                 others.for_each(|(_, has_looked)| *has_looked = true);
             }
-            if kind.access == AccessClass::Read {
+            if access.1 == AccessClass::Read {
                 continue;
             }
-            if open.remove(&kind.thread) == Some(true) {
+            if open.remove(&thread) == Some(true) {
                 changes.insert(access);
             }
             if access == self.by {
-                open.insert(kind.thread, false);
+                open.insert(thread, false);
             }
         }
         let is_left = open.into_values().any(|has_looked| has_looked);
@@ -598,5 +663,54 @@ mod tests {
         assert!(told(4, 5).contains(says), "{}", told(4, 5));
         assert!(!told(3, 5).contains("each thread that does"));
         assert!(!told(2, 2).contains("each thread that does"));
+    }
+    /// A loader fails by an exception, which leads past the line that takes the mark of the load back, and its thread tries again.
+    #[test]
+    fn a_thread_that_waits_for_what_it_has_left_set_itself() {
+        let begin = "start main.1 get\nstart main.2 get\nmain fork main.1 @40 main\nmain fork main.2 @41 main\n\
+            main W loading =0 @3 main\n";
+        let marks = |by: u32| {
+            format!(
+                "main.{by} lock m @10 get\nmain.{by} R loading =0 @11 get\nmain.{by} W loading =1 @12 get\nmain.{by} unlock m @13 get\n"
+            )
+        };
+        let takes_back = |by: u32| {
+            format!(
+                "main.{by} lock m @15 get\nmain.{by} W loading =0 @16 get\nmain.{by} broadcast ready =0 @17 get\nmain.{by} unlock m @18 get\n"
+            )
+        };
+        let fine = [begin, &marks(1), &takes_back(1), &marks(2), &takes_back(2)].concat();
+        let waits = |by: u32| {
+            format!(
+                "main.{by} lock m @10 get\nmain.{by} R loading =1 @11 get\nmain.{by} wait ready @11 get\nmain.{by} unlock m @11 get\n"
+            )
+        };
+        let hangs = "main.1 blocked condition ready @11 get\nmain.2 blocked condition ready @11 get\ndeadlocks";
+        let left = [begin, &marks(1), &waits(1), &waits(2), hangs].concat();
+        let told = |passing: &str| {
+            let found = explain(&corpus(&[passing; 6], &[&left]), &Budget::unlimited()).findings;
+            let first = found.into_iter().next().unwrap();
+            (first.headline, first.detail, first.remark)
+        };
+        let (headline, detail, remark) = told(&fine);
+        assert_eq!(
+            headline,
+            "get (main.1) waits for `loading` to change, but it has gone on without doing that"
+        );
+        assert_eq!(
+            detail,
+            "get (main.1) set loading = 1 at test.c:12 and came to line 11 without changing it again."
+        );
+        assert!(
+            remark.contains("In all 6 passing runs") && remark.contains("at line 16"),
+            "{remark}"
+        );
+        // Where others take it back, the thread need not.
+        let by_another = [begin, &marks(1), &takes_back(2)].concat();
+        assert!(
+            !told(&by_another).0.contains("gone on"),
+            "{:?}",
+            told(&by_another)
+        );
     }
 }
