@@ -197,7 +197,8 @@ impl UnfinishedChange {
 
     /// Returns whether the thread that waits has set the value itself.
     pub(super) fn is_own(&self, view: &View) -> bool {
-        view.thread(self.last) == self.waiter.thread && view.event(self.last).kind.writes()
+        let (set, read) = (view.event(self.last), view.event(self.read));
+        set.thread == self.waiter.thread && set.kind.writes() && set.location == read.location
     }
 
     /// Returns whether another thread than the one that waits has gone on without the change.

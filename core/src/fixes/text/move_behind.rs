@@ -158,7 +158,7 @@ pub(super) fn names(source: &ParsedSource, node: Node<'_>, name: &str) -> bool {
     })
 }
 
-fn leaves(node: Node<'_>) -> bool {
+pub(super) fn leaves(node: Node<'_>) -> bool {
     const LEAVE: [&str; 5] = [
         "return_statement",
         "goto_statement",

@@ -4,7 +4,7 @@ use super::{
     EditRefusal,
     change::{Change, line_before, remove},
     locks::{LockCallText, LockOperation, operation, same},
-    move_behind::{beside, names, target},
+    move_behind::{beside, leaves, names, target},
     move_statement::at,
     source::{ParsedSource, children, lines},
 };
@@ -40,6 +40,9 @@ pub fn set_before_work(
     let anchor = list.beside(worker).ok_or_else(apart)?;
     if names(source, anchor, set) {
         return Err(format!("line {work} uses `{set}`, which line {late} sets"));
+    }
+    if leaves(anchor) {
+        return Err(format!("line {work} leaves before line {late}"));
     }
     list.moved(source, anchor).ok_or_else(|| {
         format!("more than a lock is between line {work} and line {late}, or is not given back")
@@ -227,6 +230,13 @@ mod tests {
             "void run(void)\n{\n    flush(); /*1*/\n    pthread_mutex_lock(&m);\n    asked = 0; /*2*/\n    count = 0;\n    pthread_mutex_unlock(&m);\n}\n",
             expect![[r#"
                 refused: more than a lock is between line 3 and line 5, or is not given back
+            "#]],
+        );
+        check(
+            "a.c",
+            "void run(void)\n{\n    if (flush() < 0) /*1*/\n        return;\n    asked = 0; /*2*/\n}\n",
+            expect![[r#"
+                refused: line 3 leaves before line 5
             "#]],
         );
         check(
