@@ -8,6 +8,7 @@ use crate::{
         Absent, BugKind, Certainty, Edge, EdgeKind, Explanation, Place, Role, SiteMark, Step,
     },
     facts::{self, basename},
+    mining::trace::line_hash,
     pairs::Fnv,
 };
 use std::collections::BTreeSet;
@@ -228,6 +229,8 @@ impl<'v, 'a> Draft<'v, 'a> {
         let steps = &self.explanation.steps;
         let view = self.view;
         let absent = self.absent.drain(..).map(|(row, thread, place)| {
+            let thread = Some(thread).filter(|thread| !is_left_to_others(view, thread, &place));
+            let thread = thread.unwrap_or_default();
             let at = steps.iter().position(|step| step.event >= row.0);
             let before = at.unwrap_or(steps.len()) as u32;
             Absent {
@@ -335,6 +338,20 @@ fn shorten(steps: &mut [Step]) {
     }
 }
 
+/// Returns whether a line is run in passing runs, but never by this thread: where it is missing, another one lacks it. Linear in
+/// the passing runs.
+fn is_left_to_others(view: &View, thread: &str, place: &Place) -> bool {
+    let (thread, line) = (Fnv::of(thread), line_hash(&place.file, place.line));
+    let runs = view.corpus.passing();
+    let mut there = runs.flat_map(|run| run.accesses.kinds.iter());
+    let mut is_run = false;
+    let own = there.any(|kind| {
+        is_run |= kind.line == line;
+        kind.line == line && kind.thread == thread
+    });
+    is_run && !own
+}
+
 /// Makes an identifier from the class and the causes, so that it stays when runs are added.
 fn id(explanation: &Explanation) -> String {
     let mut hash = Fnv::default();
@@ -434,5 +451,27 @@ fn few(runs: u32) -> String {
         "is only one passing run".to_owned()
     } else {
         format!("are only {runs} passing runs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::corpus;
+
+    #[test]
+    fn a_line_that_another_thread_runs_is_not_lacked_by_this_one() {
+        let begin = "main fork main.1 @1\nmain fork main.2 @2\nmain.1 R n =0 @4 look\n";
+        let passing = [begin, "main.2 W n =1 @6 set\n"].concat();
+        let failing = [begin, "main fails @9"].concat();
+        let corpus = corpus(&[&passing], &[&failing]);
+        let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+        let at = |line: u32| Place {
+            line,
+            ..view.place(EventId(2))
+        };
+        assert!(is_left_to_others(&view, "main.1", &at(6)));
+        assert!(!is_left_to_others(&view, "main.2", &at(6)));
+        assert!(!is_left_to_others(&view, "main.1", &at(8)));
     }
 }
