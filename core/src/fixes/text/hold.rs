@@ -7,10 +7,10 @@ use super::{
     flow::{FlowWalk, MutexState},
     guard,
     locks::{
-        LockCallText, LockOperation, LockStyle, Mutex, callee, calls, exclusive_call, guarded,
-        is_exclusive_call, operation, same,
+        LockOperation, LockStyle, Mutex, callee, calls, exclusive_call, guarded, is_exclusive_call,
+        operation, same, statement_operation,
     },
-    source::{ParsedSource, Range, bodies, children, descendants, lines, range, statements},
+    source::{ParsedSource, Range, bodies, descendants, lines, range, statements},
     watch::FileFunctions,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -177,12 +177,6 @@ fn once_around(source: &ParsedSource, wanted: &AtomicLines) -> Option<AtomicLine
         }
         at = at.outer(function)?;
     }
-}
-
-fn statement_operation(source: &ParsedSource, node: Node<'_>) -> Option<LockCallText> {
-    let call = *children(node).first()?;
-    let is_call = node.kind() == "expression_statement" && call.kind() == "call_expression";
-    is_call.then(|| operation(source, call))?
 }
 
 fn ends<'t>(at: &Range<'t>) -> Option<(Node<'t>, Node<'t>)> {

@@ -305,12 +305,17 @@ impl Mutex {
 
     /// Effect of a statement on this mutex, if it has no other.
     pub fn operation(&self, source: &ParsedSource, statement: Node<'_>) -> Option<LockOperation> {
-        let call = children(statement).first().copied()?;
-        (statement.kind() == "expression_statement" && call.kind() == "call_expression")
-            .then(|| operation(source, call))?
+        statement_operation(source, statement)
             .filter(|found| same(&found.object, &self.object))
             .map(|found| found.what)
     }
+}
+
+/// The call that a statement consists of, if it locks or unlocks.
+pub fn statement_operation(source: &ParsedSource, statement: Node<'_>) -> Option<LockCallText> {
+    let call = *children(statement).first()?;
+    let is_call = statement.kind() == "expression_statement" && call.kind() == "call_expression";
+    is_call.then(|| operation(source, call))?
 }
 
 /// Returns whether the two are the same object, up to white space.

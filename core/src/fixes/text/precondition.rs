@@ -3,7 +3,7 @@
 
 use super::{
     EditRefusal,
-    locks::{LockOperation, Mutex, calls, guarded, last_name, operation},
+    locks::{LockOperation, Mutex, calls, guarded, last_name, operation, statement_operation},
     source::{ParsedSource, children, descendants, is_label, statements},
     substitute::{mentions, put_in},
 };
@@ -104,10 +104,8 @@ fn taken(source: &ParsedSource, statement: Node<'_>) -> Option<(Mutex, Option<St
         };
         return Some((mutex, is_unique.then(|| name.to_owned())));
     }
-    let call = children(statement).first().copied()?;
-    (statement.kind() == "expression_statement" && call.kind() == "call_expression")
-        .then_some(())?;
-    let found = operation(source, call).filter(|found| found.what == LockOperation::Lock)?;
+    let found = statement_operation(source, statement)?;
+    let found = Some(found).filter(|found| found.what == LockOperation::Lock)?;
     let mutex = Mutex {
         object: found.object,
         style: found.style,

@@ -3,10 +3,10 @@
 use super::{
     EditRefusal,
     change::{Change, line_before, remove},
-    locks::{LockCallText, LockOperation, operation, same},
+    locks::{LockOperation, guard, same, statement_operation},
     move_behind::{beside, leaves, names, target},
     move_statement::at,
-    source::{ParsedSource, children, lines},
+    source::{ParsedSource, lines, statements},
 };
 use tree_sitter::Node;
 
@@ -63,7 +63,7 @@ impl<'t> SectionAround<'t> {
     fn of(source: &ParsedSource, what: Node<'t>) -> Option<SectionAround<'t>> {
         let list = statements(what.parent()?);
         let at = list.iter().position(|node| *node == what)?;
-        let call = |at: Option<usize>| locking(source, *list.get(at?)?);
+        let call = |at: Option<usize>| statement_operation(source, *list.get(at?)?);
         let before = call(at.checked_sub(1)).filter(|call| call.what == LockOperation::Lock);
         let after = call(Some(at + 1)).filter(|call| call.what == LockOperation::Unlock);
         let own = match before.zip(after) {
@@ -72,7 +72,7 @@ impl<'t> SectionAround<'t> {
         };
         // A block that holds a guard for this statement alone moves as a whole.
         let block = what.parent()?;
-        let is_guarded = at == 1 && list.len() == 2 && list.first()?.kind() == "declaration";
+        let is_guarded = at == 1 && list.len() == 2 && guard(source, *list.first()?).is_some();
         if is_guarded && block.parent()?.kind() == "compound_statement" {
             let list = statements(block.parent()?);
             let at = list.iter().position(|node| *node == block)?;
@@ -102,7 +102,10 @@ impl<'t> SectionAround<'t> {
         let (moved, behind) = match between {
             [] => (self.list.get(self.own.0..=self.own.1)?, anchor),
             [lock] => {
-                let (unlock, lock) = (locking(source, *before?)?, locking(source, *lock)?);
+                let (unlock, lock) = (
+                    statement_operation(source, *before?)?,
+                    statement_operation(source, *lock)?,
+                );
                 let is_open = unlock.what == LockOperation::Unlock
                     && lock.what == LockOperation::Lock
                     && same(&unlock.object, &lock.object);
@@ -119,19 +122,6 @@ impl<'t> SectionAround<'t> {
             before: *lines(behind).start(),
         })
     }
-}
-
-/// The statements of a block, without comments.
-fn statements(block: Node<'_>) -> Vec<Node<'_>> {
-    let all = children(block).into_iter();
-    all.filter(|node| node.kind() != "comment").collect()
-}
-
-/// The call of a statement that locks or unlocks.
-fn locking(source: &ParsedSource, statement: Node<'_>) -> Option<LockCallText> {
-    let call = children(statement).into_iter().next()?;
-    let is_call = statement.kind() == "expression_statement" && call.kind() == "call_expression";
-    is_call.then(|| operation(source, call))?
 }
 
 #[cfg(test)]
@@ -212,6 +202,17 @@ mod tests {
                     asked.store(false);
                     flush();
                 }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_block_that_is_no_section_stays() {
+        check(
+            "a.cpp",
+            "void run()\n{\n    flush(); /*1*/\n    {\n        bool more = ready();\n        asked = more; /*2*/\n    }\n}\n",
+            expect![[r#"
+                refused: lines 3 and 6 are no statements of one block
             "#]],
         );
     }
