@@ -198,7 +198,7 @@ impl<'a> Interruption<'a> {
             .iter()
             .filter(|(_, event)| event.kind.is_access())
         {
-            if self.second.is_at(run, &event)
+            if (self.second.is_at(run, &event) || self.completes(run, &event))
                 && let Some(steps) = open.get_mut(&event.thread)
             {
                 let whole = variables.at(event.location).whole;
@@ -228,6 +228,15 @@ impl<'a> Interruption<'a> {
             }
         }
         false
+    }
+
+    /// Returns whether an update writes what its read, the second access, has read of the variable of both: the steps end only
+    /// with that, so that whatever comes between its halves still interrupts them.
+    fn completes(&self, run: &Run, event: &Event) -> bool {
+        self.second.kind == Some(EventKind::Read.name())
+            && self.second.variable == self.first.variable
+            && event.kind.writes()
+            && self.second.is_on_line(run, event)
     }
 
     /// Returns whether a change at the second access ends a step: of its variable, if both are accesses of one.
@@ -400,6 +409,23 @@ mod tests {
         assert!(!has(&evicted(), &[LOOK, TAKE, EVICT]));
         let read = "main.2 R slot[3].refs =0 @30\n";
         assert!(!has(&evicted(), &[LOOK, read, TAKE]));
+    }
+
+    #[test]
+    fn an_update_at_the_end_ends_with_its_write() {
+        let append = Interruption {
+            first: access(10, Some("read"), 0),
+            second: access(12, Some("read"), 0),
+            between: vec![access(12, Some("write"), 0)],
+            is_half: false,
+            is_ordered: false,
+        };
+        let place = "main.1 R count =0 @10\n";
+        let (read, write) = ("main.1 R count =0 @12\n", "main.1 W count =1 @12\n");
+        let other = "main.2 R count =0 @12\nmain.2 W count =1 @12\n";
+        assert!(has(&append, &[place, other, read, write]));
+        assert!(has(&append, &[place, read, other, write]));
+        assert!(!has(&append, &[place, read, write, other]));
     }
 
     #[test]
