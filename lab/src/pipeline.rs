@@ -74,22 +74,29 @@ pub fn settle(
             .iter_mut()
             .for_each(|finding| leave_out(finding, reason, loaded, budget)),
         Rerun::Within(with, time) => {
-            // Perturbing invariants and the trial of fixes are one more share each for each corpus.
-            let shares = findings
-                .iter()
-                .map(|finding| finding.explanations.len() + 2)
-                .sum();
-            let mut time = TimeShare::new(*time, shares);
+            let weights = findings.iter().map(|finding| {
+                let (perturbing, fixing) = finding.weights();
+                let all = finding.explanations.iter().map(confirm::weight);
+                all.sum::<usize>() + perturbing + fixing
+            });
+            let mut time = TimeShare::new(*time, weights.sum());
             let kept = Counterexamples::of(&loaded.folder);
             // Executing has a time of its own, which the one for analysis does not count.
             let mut left = budget.left();
             for finding in findings.iter_mut() {
+                let (perturbing, fixing) = finding.weights();
                 confirm(finding, with, (&mut time, &kept));
-                perturb::settle(&mut finding.explanations, &finding.paths, with, time.take());
+                let while_perturbing = time.take(perturbing);
+                perturb::settle(
+                    &mut finding.explanations,
+                    &finding.paths,
+                    with,
+                    while_perturbing,
+                );
                 let analysis = budget.resumed(left);
                 offer_all(finding, with.loaded, &analysis);
                 left = analysis.left();
-                try_fixes(finding, with, time.take());
+                try_fixes(finding, with, time.take(fixing));
             }
             if let Some(problem) = kept.problem() {
                 caution(findings, &problem);
@@ -121,6 +128,13 @@ fn caution(findings: &mut [BuildFinding<'_>], problem: &str) {
 }
 
 impl BuildFinding<'_> {
+    /// Weights of perturbing its invariants and of trying its fixes, in the time that the experiments on its explanations share.
+    fn weights(&self) -> (usize, usize) {
+        let failing = self.explanations.iter().map(|one| one.runs.len().max(1));
+        let failing: usize = failing.sum();
+        (failing.max(1), 2 * failing.max(1))
+    }
+
     /// The reason why the search for causes ended: experiments that were cut short may have told of more runs.
     #[must_use]
     pub fn search_stopped(&self) -> StopReason {

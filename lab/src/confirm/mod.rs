@@ -40,8 +40,16 @@ use unsnarl_core::{
 /// Time for counting over runs of which none can be executed.
 const COUNTING: Duration = Duration::from_secs(10);
 
-/// Runs the orders of each explanation, in the time that the command line allows for all of them: each gets an equal
-/// share of what is left. What executing refutes is taken out and returned.
+/// Weight of the experiments on an explanation for each of its failing runs.
+const EXPERIMENTS: usize = 4;
+
+/// Weight of the experiments on an explanation, in the time that the command line allows for executing: the more failing
+/// runs it tells of, the more is lost if they are cut short.
+pub fn weight(explanation: &Explanation) -> usize {
+    EXPERIMENTS * explanation.runs.len().max(1)
+}
+
+/// Runs the orders of each explanation, each in its share of the time. What executing refutes is taken out and returned.
 pub fn confirm(
     proposers: &Proposers<'_>,
     explanations: &mut Vec<Explanation>,
@@ -55,7 +63,7 @@ pub fn confirm(
         let judge = Judge {
             proposers,
             with,
-            time: time.take(),
+            time: time.take(weight(&explanation)),
             known: &known,
             counterexamples,
         };
@@ -68,7 +76,7 @@ pub fn confirm(
         set_apart(&mut explanation, runs);
         let counting = Budget::lasting(COUNTING);
         if let Some(other) = told_apart(&mut explanation, proposers, runs, &counting) {
-            time.one_more();
+            time.add(weight(&other));
             left.push_back(other);
         }
         all.push(explanation);

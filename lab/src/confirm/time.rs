@@ -11,35 +11,41 @@ use unsnarl_core::Budget;
 /// Seconds that all executions together may take where nothing else is said.
 pub const DEFAULT: &str = "30s";
 
-/// The time for all explanations together.
+/// The time for all explanations together, given out in parts: the more weight, the more of what is left.
 pub struct TimeShare {
     deadline: Option<Instant>,
+    /// Weight of the parts that are not taken yet.
     left: u32,
 }
 
 impl TimeShare {
-    /// `time` from now for so many explanations.
-    pub fn new(time: Duration, explanations: usize) -> TimeShare {
+    /// `time` from now for parts of so much weight in all.
+    pub fn new(time: Duration, weight: usize) -> TimeShare {
         TimeShare {
             deadline: Instant::now().checked_add(time),
-            left: u32::try_from(explanations).unwrap_or(u32::MAX),
+            left: in_all(weight),
         }
     }
 
-    /// Leaves a share for one more explanation.
-    pub fn one_more(&mut self) {
-        self.left += 1;
+    /// Leaves time for one more part.
+    pub fn add(&mut self, weight: usize) {
+        self.left = self.left.saturating_add(in_all(weight));
     }
 
-    /// The time of the next explanation: an equal share of what is left.
-    pub fn take(&mut self) -> Duration {
+    /// The time of the next part. What the parts before it have not used is in what is left.
+    pub fn take(&mut self, weight: usize) -> Duration {
         let left = self.deadline.map_or(Duration::MAX, |deadline| {
             deadline.saturating_duration_since(Instant::now())
         });
-        let share = left / self.left.max(1);
-        self.left = self.left.saturating_sub(1);
+        let weight = in_all(weight);
+        let share = left.mul_f64(f64::from(weight) / f64::from(self.left.max(weight).max(1)));
+        self.left = self.left.saturating_sub(weight);
         share
     }
+}
+
+fn in_all(weight: usize) -> u32 {
+    u32::try_from(weight).unwrap_or(u32::MAX)
 }
 
 /// Does the work with a flag that is set when the time is over or the user stops it, and a budget that ends then.
@@ -73,13 +79,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_gets_an_equal_share_of_what_is_left() {
-        let mut share = TimeShare::new(Duration::from_secs(30), 3);
-        let times: Vec<u64> = (0..3)
-            .map(|_| share.take().as_secs_f64().round() as u64)
-            .collect();
+    fn each_gets_by_its_weight_of_what_is_left() {
+        let mut share = TimeShare::new(Duration::from_secs(30), 6);
+        let mut seconds = |weight| share.take(weight).as_secs_f64().round() as u64;
         // Nobody has used any.
-        assert_eq!(times, [10, 15, 30]);
+        assert_eq!([seconds(3), seconds(1), seconds(2)], [15, 10, 30]);
+    }
+
+    #[test]
+    fn a_part_that_comes_late_leaves_less_for_the_next() {
+        let mut share = TimeShare::new(Duration::from_secs(30), 1);
+        share.add(2);
+        assert_eq!(share.take(1).as_secs_f64().round() as u64, 10);
     }
 
     #[test]
