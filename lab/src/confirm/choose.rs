@@ -7,7 +7,7 @@ use super::{
     tried::{TriedStory, is_half_of, is_symptom},
 };
 use anyhow::Result;
-use std::time::Duration;
+use std::{cmp::Ordering, time::Duration};
 use unsnarl_core::{
     Budget, BugKind, Certainty, Explanation,
     diagnosis::{Evidence, ExperimentProgress, Shows, TriedProposal},
@@ -481,14 +481,21 @@ impl<'c> StorySearch<'c> {
         Ok(())
     }
 
-    /// Returns whether experiments are as clear on a story as on the one that is told, and more of the failing runs have it: what
-    /// else that one blames is chance.
+    /// Returns whether experiments are as clear on a story as on the one that is told, or about so on a part of it, and more of
+    /// the failing runs have it: what else that one blames is chance.
     fn is_in_more_runs(&self, tried: &TriedStory, other: &Explanation, told: &Explanation) -> bool {
-        let is_equal = |best: &TriedStory| tried.is_as_good_as(best);
+        let Some(best) = &self.best else {
+            return false;
+        };
+        let may_stand_for = tried.may_stand_for(best);
+        if !may_stand_for && !tried.is_as_good_as(best) {
+            return false;
+        }
         let of = |story: &Explanation| counted(self.proposers, story);
-        self.best.as_ref().is_some_and(is_equal)
-            && matches!((of(other), of(told)), (Some(other), Some(told))
-                if other.failing_with > told.failing_with && other.passing_with <= told.passing_with)
+        matches!((of(other), of(told)), (Some(other), Some(told))
+            if other.failing_with > told.failing_with
+                && (other.passing_with <= told.passing_with
+                    || may_stand_for && other.compare(told) == Ordering::Greater))
     }
 
     /// Keeps a story that is told if no other one is borne out: it may be a symptom, or only half of what happened, but the

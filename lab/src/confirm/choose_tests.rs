@@ -586,6 +586,24 @@ fn two_interruptions_without_which_nothing_fails_are_as_good() {
     assert!(!of_two_visits.is_as_good_as(&hits));
 }
 
+/// The rest of it may be chance, which the runs tell: it makes about as much of a difference.
+#[test]
+fn a_part_without_which_nothing_fails_may_stand_for_the_whole() {
+    let run = failing_run();
+    let tried = |about: &str, with: u32, without: u32| {
+        let made = made(&run, with, without);
+        TriedStory::new(made, &story(about), &run, &Decision::default())
+    };
+    let both = tried(BOTH, 30, 0);
+    assert!(tried(HITS, 25, 0).may_stand_for(&both));
+    assert!(!tried(HITS, 20, 0).may_stand_for(&both));
+    assert!(!tried(HITS, 25, 1).may_stand_for(&both));
+    assert!(!both.may_stand_for(&tried(HITS, 25, 0)));
+    let mut symptom = tried(HITS, 25, 0);
+    symptom.is_symptom = true;
+    assert!(!symptom.may_stand_for(&both));
+}
+
 #[test]
 fn without_the_cause_nothing_fails() {
     let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);

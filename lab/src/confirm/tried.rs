@@ -283,6 +283,12 @@ impl TriedStory {
             && self.blames_less_than(other)
     }
 
+    /// Is it a part of the other one without which nothing fails? The rest adds a little, perhaps only where it comes along.
+    pub fn may_stand_for(&self, other: &TriedStory) -> bool {
+        let less = other.experiment.evidence.effect() - self.experiment.evidence.effect();
+        self.is_part_of(other) && self.is_needed() && !self.is_symptom && less < BETTER
+    }
+
     /// Does it blame some of the locations of the other one, and no further ones?
     fn blames_less_than(&self, other: &TriedStory) -> bool {
         self.locations.len() < other.locations.len() && self.locations.is_subset(&other.locations)
