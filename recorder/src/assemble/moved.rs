@@ -6,7 +6,7 @@
 //! code does, that one is the access's place in the source. Code that was compiled without optimization is
 //! left alone: what its lines access without a name they access by a pointer or a reference.
 
-use super::walk::LogWalk;
+use super::{modules::Modules, walk::LogWalk};
 use rustc_hash::FxHashMap;
 use unsnarl_trace::{Event, EventKind, Location, LocationId, SiteId, StackId, model::flags};
 
@@ -123,7 +123,8 @@ impl Moved {
         let variable = LocationParts::of(&name)?;
         let row = walk.sites.rows.get(site.index())?;
         let text = row.text.clone();
-        if text.is_empty() || variable.is_in(&text) || is_constructor(&row.function) {
+        let is_elsewhere = !text.is_empty() && !variable.is_in(&text);
+        if !is_elsewhere || is_constructor(&row.function) || goes_through_pointer(&text) {
             return None;
         }
         let at = walk.memory.modules.locate(pc.wrapping_sub(1))?;
@@ -134,12 +135,17 @@ impl Moved {
         let program = walk.memory.modules.program();
         let lines = program.lines.around(program, &at.image, at.address);
         let writes = kind == EventKind::Write;
-        let fits = |text: &str| variable.is_in(text) && (!writes || variable.is_set_in(text));
-        let fitting = lines
-            .iter()
-            .filter(|(_, text)| fits(text))
-            .map(|(from, _)| *from);
-        let (before, after): (Vec<u64>, Vec<u64>) = fitting.partition(|from| *from <= at.address);
+        let fits = |text: &str| match writes {
+            true => variable.is_in(text) && variable.is_set_in(text),
+            false => variable.is_read_in(text),
+        };
+        let fitting = lines.iter().filter(|(_, text)| fits(text));
+        let fitting = fitting.map(|(from, _)| *from);
+        let reachable = fitting.filter(|from| {
+            let there = from.wrapping_add(bias).wrapping_add(1);
+            may_have_moved(&mut walk.memory.modules, pc, there)
+        });
+        let (before, after): (Vec<u64>, Vec<u64>) = reachable.partition(|from| *from <= at.address);
         // What is read comes before its line, what is written after it.
         let (near, far) = match writes {
             true => (before.last(), after.first()),
@@ -207,15 +213,27 @@ impl<'n> LocationParts<'n> {
         std::iter::once(self.last).chain(self.wholes.iter().copied())
     }
 
-    /// Returns whether a line accesses it by name. What contains it counts where it stands as a whole, its address does not.
-    fn is_in(&self, text: &str) -> bool {
+    /// The text behind each mention of it on a line. A whole that contains it counts where it stands as a whole, its address does not.
+    fn mentions<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
         let is_part = |after: &str| after.starts_with(['.', '[']) || after.starts_with("->");
-        let mut wholes = self.wholes.iter();
-        occurrences(text, self.last).any(|(before, after)| !is_address(before, after))
-            || wholes.any(|whole| {
-                occurrences(text, whole)
-                    .any(|(before, after)| !is_part(after) && !is_address(before, after))
-            })
+        let wholes = self.wholes.iter();
+        let wholes = wholes.flat_map(|whole| occurrences(text, whole));
+        let last = occurrences(text, self.last);
+        let all = last.chain(wholes.filter(move |(_, after)| !is_part(after)));
+        let all = all.filter(|(before, after)| !is_address(before, after));
+        all.map(|(_, after)| after)
+    }
+
+    /// Returns whether a line accesses it by name.
+    fn is_in(&self, text: &str) -> bool {
+        self.mentions(text).next().is_some()
+    }
+
+    /// Returns whether a line reads it by name. One that only assigns to it does not.
+    fn is_read_in(&self, text: &str) -> bool {
+        let assigns = |after: &str| after.starts_with('=') && !after.starts_with("==");
+        let mut mentions = self.mentions(text);
+        mentions.any(|after| !assigns(after.trim_start()))
     }
 
     /// Returns whether a line sets it.
@@ -240,6 +258,39 @@ impl<'n> LocationParts<'n> {
     }
 }
 
+/// Returns whether an instruction that stands at one program counter may be of the line of another one: the code in which it stands
+/// is around that line, or within. It never comes from one inlined call to another.
+fn may_have_moved(modules: &mut Modules<'_>, from: u64, home: u64) -> bool {
+    let mut calls = |pc: u64| modules.point(pc).map(|point| point.inlined.clone());
+    match (calls(from), calls(home)) {
+        (Some(from), Some(home)) => from.starts_with(&home) || home.starts_with(&from),
+        _ => false,
+    }
+}
+
+/// Returns whether a line goes through a pointer (`n = *count;`), so that what it accesses need not be named there. The head of a
+/// loop does that with each element; what is read once comes to stand there as well.
+fn goes_through_pointer(text: &str) -> bool {
+    let is_loop = words(text)
+        .next()
+        .is_some_and(|word| word == "for" || word == "while");
+    !is_loop
+        && text
+            .match_indices('*')
+            .any(|(at, _)| is_dereference(text, at))
+}
+
+/// Returns whether the star at a place of a line is no product, and no part of a declaration.
+fn is_dereference(text: &str, at: usize) -> bool {
+    let before = text.get(..at).map_or("", str::trim_end);
+    let follows_keyword = words(before)
+        .last()
+        .is_some_and(|word| matches!(word, "return" | "else" | "do") && before.ends_with(word));
+    before.is_empty()
+        || follows_keyword
+        || before.ends_with(|c: char| "=(,;{}!&|<>+-%?:[~".contains(c))
+}
+
 /// Returns whether this is a constructor or destructor (`Settings::Settings`, `Box<int>::~Box`): what it sets without
 /// naming is initialized, wherever else it is named.
 fn is_constructor(function: &str) -> bool {
@@ -261,7 +312,7 @@ fn is_address(before: &str, after: &str) -> bool {
 }
 
 /// The text before and behind each occurrence of a word.
-fn occurrences<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+fn occurrences<'t>(text: &'t str, word: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).filter_map(move |(at, _)| {
         let (before, after) = (text.get(..at)?, text.get(at + word.len()..)?);
@@ -315,6 +366,37 @@ mod tests {
         assert!(!sets("if (log->used == 0)"));
         assert!(!sets("if (log->used >= most)"));
         assert!(!sets("int total = log->used;"));
+    }
+
+    #[test]
+    fn lines_that_read_a_variable() {
+        let reads = |text: &str| LocationParts::of("log.used").unwrap().is_read_in(text);
+        assert!(reads("if (log->used == 0)"));
+        assert!(reads("log->used += total;"));
+        assert!(reads("log.used = log.used + 1;"));
+        assert!(!reads("log.used = 0;"));
+        assert!(!reads("log.lines = 0;"));
+    }
+
+    #[test]
+    fn lines_that_go_through_a_pointer() {
+        for text in [
+            "long value = *counter;",
+            "*counter = 0;",
+            "return *at;",
+            "(*count)++;",
+            "if (a && *b)",
+        ] {
+            assert!(goes_through_pointer(text), "{text}");
+        }
+        for text in [
+            "for (; *text != '\\0'; text++) {",
+            "int area = width * height;",
+            "char *next = first;",
+            "struct node *head;",
+        ] {
+            assert!(!goes_through_pointer(text), "{text}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use unsnarl_e2e::{Finished, TestedCompiler, Workspace};
-use unsnarl_trace::{Event, EventKind, FrameRow, StackId, read_run};
+use unsnarl_trace::{Event, EventKind, FrameRow, StackId, ThreadId, read_run};
 
 const PROGRAM: &str = "#include <assert.h>
 #include <pthread.h>
@@ -132,6 +132,64 @@ fn what_a_library_does_has_the_callers_that_are_inlined() -> Result<()> {
         }
         let expected = ["bin.take(2); // taken", "take_all(bin); // called"];
         ensure!(callers == expected, "{callers:?}");
+    }
+    Ok(())
+}
+
+const BY_ADDRESS: &str = "#include <pthread.h>
+static int requests, errors, reported;
+static int take(int *count) {
+    int taken = *count;
+    return taken;
+}
+static int take_by(int **count) {
+    int taken = **count;
+    return taken;
+}
+static void clear(void) { requests = errors = 0; }
+static void *report(void *unused) {
+    int *at = &errors;
+    reported += take(&requests);
+    reported += take_by(&at);
+    clear();
+    return unused;
+}
+int main(void) {
+    pthread_t one, two;
+    pthread_create(&one, 0, report, 0);
+    pthread_create(&two, 0, report, 0);
+    requests++;
+    errors++;
+    pthread_join(one, 0);
+    pthread_join(two, 0);
+    return reported > 9;
+}
+";
+
+/// No other line than that of the helper names less of what it reads: there it stays.
+#[test]
+fn what_a_helper_reads_by_its_address_stays_on_its_line() -> Result<()> {
+    for compiler in [TestedCompiler::Gcc, TestedCompiler::Clang] {
+        let workspace = Workspace::new()?;
+        workspace.write("counts.c", BY_ADDRESS)?;
+        let compiler = compiler.command(false).context("no such compiler")?;
+        let mut build =
+            workspace.unsnarl_command(&["cc", "-O1", "-pthread", "counts.c", "-o", "counts"])?;
+        build.env("UNSNARL_CC", compiler);
+        Finished::of(build)?.exits(0)?;
+        workspace.record(&["-n", "1"], "./counts")?.exits(0)?;
+        let name = workspace.runs_that("passed")?.pop().context("no run")?;
+        let run = read_run(&workspace.path().join(workspace.run_path(&name)))?;
+        let reads = |name: &str| -> Vec<u32> {
+            let events = run.events.iter().map(|(_, event)| event);
+            let own = events.filter(|event| {
+                let is_of_helper = event.thread != ThreadId(0) && event.kind == EventKind::Read;
+                is_of_helper && run.location(event.location) == name
+            });
+            own.map(|event| run.meta.site(event.site).line).collect()
+        };
+        ensure!(reads("requests") == [4, 4], "{:?}", reads("requests"));
+        ensure!(reads("errors") == [8, 8], "{:?}", reads("errors"));
     }
     Ok(())
 }
