@@ -12,9 +12,10 @@ use crate::{
     callers,
     claims::line,
     explanation::{BugKind, Certainty, Explanation, Role},
+    facts::{is_in_no_container, own_part},
 };
 use std::collections::BTreeSet;
-use unsnarl_trace::{EventId, EventKind, LocationId, SiteId};
+use unsnarl_trace::{Event, EventId, EventKind, LocationId, SiteId};
 
 /// A signal that a waiting thread did not receive, since the one that used to send it had read something else.
 struct WithheldSignal {
@@ -46,8 +47,7 @@ impl WithheldSignal {
         let mut others = after.filter(|row| view.thread(*row) != view.thread(wait));
         others.find_map(|look| {
             let known: Vec<&SentSignal> = sent.iter().filter(|one| one.is_as(view, look)).collect();
-            let value = view.read_value(look);
-            let is_other = |one: &&SentSignal| view.read_value(one.look) != value;
+            let is_other = |one: &&SentSignal| reads_differ(view, one.look, look);
             let mut before = known.iter().filter(|one| one.signal < look);
             let before = before.next().filter(|_| known.iter().all(is_other))?;
             (!goes_on_to(view, look, condition)).then_some(())?;
@@ -120,8 +120,7 @@ struct SentSignal {
 impl SentSignal {
     /// Returns whether a row is the same look.
     fn is_as(&self, view: &View, row: EventId) -> bool {
-        let (other, own) = (view.event(row), view.event(self.look));
-        (other.site, other.kind, other.location) == (own.site, own.kind, own.location)
+        is_as(view, row, self.look)
     }
 
     /// Sentence of what led to it: `main had read `free` = 0 there, and signalled `changed`, at line 12.`
@@ -135,6 +134,33 @@ impl SentSignal {
             line(&view.place(self.signal), &view.place(self.look)),
         )
     }
+}
+
+/// Returns whether two rows are the same look: of the same line at the same variable, or at parts of one container.
+fn is_as(view: &View, row: EventId, look: EventId) -> bool {
+    let (other, own) = (view.event(row), view.event(look));
+    let variable = |event: &Event| own_part(view.run.location(event.location));
+    (other.site, other.kind) == (own.site, own.kind) && variable(&other) == variable(&own)
+}
+
+/// The reads of a look: at a container it takes several, one right after the other.
+fn reads(view: &View, look: EventId) -> Vec<EventId> {
+    let is_part = |row: &EventId| is_as(view, *row, look);
+    if is_in_no_container(view.run.location(view.event(look).location)) {
+        return vec![look];
+    }
+    let after = view.rows.after(view.thread(look), look).iter().copied();
+    let after = after.filter(|row| *row > look).take_while(is_part);
+    let before = view.own_before(look).take_while(is_part);
+    before.chain([look]).chain(after).collect()
+}
+
+/// Returns whether two looks read different values of any variable.
+fn reads_differ(view: &View, one: EventId, other: EventId) -> bool {
+    let (one, other) = (reads(view, one), reads(view, other));
+    let of = |row: EventId| (view.event(row).location, view.read_value(row));
+    let differ = |a: EventId, b: EventId| of(a).0 == of(b).0 && of(a).1 != of(b).1;
+    one.iter().any(|a| other.iter().any(|b| differ(*a, *b)))
 }
 
 /// The signals of a condition that came after a look at shared data, in the function that sends or in one that called it.
@@ -152,8 +178,17 @@ fn is_signal(kind: EventKind) -> bool {
     matches!(kind, EventKind::Signal | EventKind::Broadcast)
 }
 
+/// Returns whether a line keeps what it reads under a name of its own, to ask for it later: `bool was_empty = jobs.empty();`.
+fn keeps(text: &str) -> bool {
+    let (name, value) = text.split_once('=').unwrap_or_default();
+    let is_name = |c: char| c.is_alphanumeric() || " _:<>".contains(c);
+    let is_declared = name.trim().contains(' ') && name.chars().all(is_name);
+    is_declared && !value.starts_with('=') && !name.ends_with(['<', '>'])
+}
+
 /// The last look of a signal's thread at what others write, before it, on a line that stands before the call by which it came
-/// to the signal. Where no line asks, an atomic update tells what was there before: `old = count.fetch_add(1)`.
+/// to the signal. Where no line asks, an atomic update tells what was there before, `old = count.fetch_add(1)`, or a line keeps
+/// it.
 fn look_before(view: &View, signal: EventId) -> Option<EventId> {
     /// Accesses of the thread before its signal that are looked at.
     const NEAR: usize = 40;
@@ -172,7 +207,9 @@ fn look_before(view: &View, signal: EventId) -> Option<EventId> {
     let own = view.own_before(signal).take(NEAR).filter(leads);
     let looks: Vec<EventId> = own.collect();
     let find = |is_it: &dyn Fn(&EventId) -> bool| looks.iter().copied().find(is_it);
-    find(&|row| asks(&view.place(*row))).or(find(&|row| view.event(*row).kind == EventKind::Rmw))
+    find(&|row| asks(&view.place(*row)))
+        .or(find(&|row| view.event(*row).kind == EventKind::Rmw))
+        .or(find(&|row| keeps(&view.place(*row).text)))
 }
 
 /// Returns whether a thread signals a condition after a look, or waits for one itself, before it comes there again.
@@ -188,16 +225,15 @@ fn goes_on_to(view: &View, look: EventId, condition: LocationId) -> bool {
     })
 }
 
-/// The first change by another thread of what a row reads, after it, if it could have come before.
+/// The first change by another thread of what a look reads, after it, if it could have come before.
 fn changed_by_another(view: &View, look: EventId) -> Option<EventId> {
     let own = view.thread(look);
-    let after = view
-        .orders
-        .accesses()
-        .after(view.event(look).location, look);
-    let mut after = after.iter().copied().filter(|row| *row > look);
-    let changes = |row: &EventId| view.event(*row).kind.writes() && view.thread(*row) != own;
-    after
-        .find(changes)
-        .filter(|row| !view.is_forced(look, *row))
+    let changed = |read: EventId| {
+        let accesses = view.orders.accesses();
+        let after = accesses.after(view.event(read).location, read);
+        let mut after = after.iter().copied().filter(|row| *row > look);
+        after.find(|row| view.event(*row).kind.writes() && view.thread(*row) != own)
+    };
+    let first = reads(view, look).into_iter().filter_map(changed).min()?;
+    (!view.is_forced(look, first)).then_some(first)
 }

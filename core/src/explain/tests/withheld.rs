@@ -95,6 +95,32 @@ fn a_signal_by_the_value_that_an_update_found() {
     );
 }
 
+/// A value that is kept, and asked for on another line. Of a list a look reads both ends; the one that the reader
+/// of the list moves tells nothing, as it has not moved.
+#[test]
+fn a_signal_by_a_look_at_both_ends_of_a_list_that_is_kept() {
+    let (end, begin) = ("units._M_finish", "units._M_start");
+    let look = "\"bool was_empty = units.empty();\"";
+    let lists = SEMAPHORE
+        .replace(
+            "main R units =0 @21 give \"if (units == 0)\"",
+            &format!("main R {end} =0 @21 give {look}\n    main R {begin} =0 @21 give {look}"),
+        )
+        .replace(
+            "main R units =1 @21 give \"if (units == 0)\"",
+            &format!("main R {end} =1 @21 give {look}\n    main R {begin} =0 @21 give {look}"),
+        )
+        .replace("main W units", &format!("main W {end}"))
+        .replace("main.2 W units", &format!("main.2 W {begin}"));
+    let told = told(&lists);
+    assert_eq!(
+        told.headline,
+        "take (main.1) waits for a signal that main did not send"
+    );
+    let asked = lists.replace("bool was_empty = units.empty();", "show(units.empty());");
+    assert_ne!(self::told(&asked).headline, told.headline);
+}
+
 /// The wait comes first, the look during it; without it the look comes before the wait, or after the change.
 #[test]
 fn the_look_comes_during_the_wait_and_before_the_change() {
