@@ -10,7 +10,7 @@ use super::{
     missing::absent,
     too_early::{is_unset, too_early},
     torn,
-    unread::{tell_unread, tell_written_over},
+    unread::{tell_left, tell_unread, tell_written_over},
     view::View,
 };
 use crate::{
@@ -104,6 +104,9 @@ pub(super) fn plain(view: &View, early: EventId, late: EventId) -> Explanation {
     }
     if let Some(stale) = &stale {
         stale.tell(&mut draft, view, late);
+    }
+    if view.event(late).kind.writes() {
+        tell_left(&mut draft, view, early, late);
     }
     if view.event(late).kind.reads() {
         tell_unread(&mut draft, view, late);

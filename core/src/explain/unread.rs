@@ -46,6 +46,34 @@ pub(super) fn tell_unread(draft: &mut Draft, view: &View, read: EventId) {
     draft.step(change, "never seen");
 }
 
+/// Says behind a remark that nobody has read what was set too late for a read, where the thread of the read went on to its end:
+/// `main.1 ended after that, so that nobody has read what main.2 had set.` Linear in the
+/// locations of the run, and in the accesses to the variable.
+pub(super) fn tell_left(draft: &mut Draft, view: &View, read: EventId, write: EventId) {
+    let variable = |location| facts::own_part(view.run.location(location));
+    let own = variable(view.event(write).location);
+    let (reader, writer) = (view.thread(read), view.thread(write));
+    // A destructor takes apart what is left.
+    let uses = |row: EventId| {
+        row > write && view.thread(row) != writer && !view.place(row).function.contains('~')
+    };
+    let is_used = |part: LocationId| {
+        let mut after = view.orders.accesses().after(part, write).iter();
+        after.any(|row| uses(*row))
+    };
+    let all = (0..view.run.locations.len() as u32).map(LocationId);
+    let mut parts = all.filter(|part| variable(*part) == own);
+    let is_over = end_of(view, reader) < view.failure;
+    if view.event(read).kind.writes() || !is_over || parts.any(is_used) {
+        return;
+    }
+    draft.set().remark_last(&format!(
+        "{} ended after that, and nobody has read what {} had set.",
+        view.name(read),
+        view.name(write)
+    ));
+}
+
 /// Says what a write that came too early has written over: the message that its thread had left at the same line before, and
 /// that nobody had read.
 pub(super) fn tell_written_over(draft: &mut Draft, view: &View, early: EventId, late: EventId) {

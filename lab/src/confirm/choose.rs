@@ -65,6 +65,7 @@ pub fn choose(
             choice.ask(engine, &mut proposals, explanation)?;
         }
         choice.try_rare(explanation)?;
+        choice.doubt(explanation);
         choice.tell_spare(explanation);
         choice.tell_fact(explanation);
         if choice.is_cause()

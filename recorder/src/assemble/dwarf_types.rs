@@ -207,7 +207,9 @@ impl<'a> TypeBuilder<'a> {
             fields.extend(self.member(unit, &child, depth));
         }
         self.flush(&mut bits, None, &mut fields);
-        self.name_alternatives(&self.units.name(unit, entry), &mut fields);
+        let name = self.units.name(unit, entry);
+        self.name_alternatives(&name, &mut fields);
+        unwrap_adapter(&name, &mut fields);
         fields.sort_by_key(|field| field.offset);
         self.types.add(TypeLayout::Record {
             size: byte_size(entry).unwrap_or(0),
@@ -345,6 +347,22 @@ fn plain_member(name: String) -> String {
         _ if name.starts_with("_vptr") => "_vptr".to_owned(),
         _ => name,
     }
+}
+
+/// Removes the layer that an adapter of the C++ library puts around its container: `jobs.c` of a `std::queue` is `jobs`.
+fn unwrap_adapter(name: &str, fields: &mut [TypeField]) {
+    let container = fields.iter_mut().find(|field| field.name == "c");
+    if let Some(container) = container.filter(|_| is_adapter(name)) {
+        container.name.clear();
+    }
+}
+
+/// Returns whether a type with this name in the debug info is an adapter of the C++ library.
+fn is_adapter(name: &str) -> bool {
+    const ADAPTERS: [&str; 3] = ["queue<", "stack<", "priority_queue<"];
+    const CONTAINERS: [&str; 3] = [", std::deque<", ", std::vector<", ", std::__cxx11::list<"];
+    ADAPTERS.iter().any(|adapter| name.starts_with(adapter))
+        && CONTAINERS.iter().any(|container| name.contains(container))
 }
 
 struct BitFieldLayouts {

@@ -81,3 +81,30 @@ fn what_another_thread_reads_is_not_left() {
     let by_other = remark(&[&begin, WRITES, TAKES, &other, CLOSES, STOPS, ENDS]);
     assert!(!by_other.contains("without having seen"), "{by_other}");
 }
+
+/// A look of `main.1` before its end, and a message that `main` leaves too late for it, as it is told.
+fn told_late(after: &str) -> String {
+    let looks = "
+    main.1 R pending =0 @18 flush
+    main.1 end @30 flush";
+    let passing = [BEGIN, WRITES, TAKES, CLOSES, STOPS].concat();
+    let failing = [BEGIN, looks, WRITES, after, ENDS].concat();
+    let corpus = corpus(&[&passing], &[&failing]);
+    let view = View::new(&corpus, corpus.failing().next().unwrap()).unwrap();
+    let rows = view.run.events.iter();
+    let of_pending = rows.filter(|(_, event)| view.run.location(event.location) == "pending");
+    let of_pending: Vec<EventId> = of_pending.map(|(row, _)| row).collect();
+    plain(&view, of_pending[0], of_pending[1]).remark
+}
+
+#[test]
+fn a_message_that_is_left_after_the_end_of_its_reader() {
+    let said = "main.1 ended after that, and nobody has read what main had set.";
+    assert!(told_late("").ends_with(said), "{}", told_late(""));
+    let own = told_late("\n    main R pending =1 @68 main");
+    assert!(own.ends_with(said), "{own}");
+    let destructor = told_late("\n    main.2 R pending =1 @80 Queue::~Queue");
+    assert!(destructor.ends_with(said), "{destructor}");
+    let other = told_late("\n    main.2 R pending =1 @80 watch");
+    assert!(!other.contains("nobody has read"), "{other}");
+}

@@ -301,6 +301,32 @@ int main() { return bank::Vault::count; }
     }
 }
 
+/// A queue of the library is known by its own name, not by the member that it keeps its container in; a member of the program's own
+/// keeps its name.
+#[test]
+fn adapters_are_no_layer_around_their_container() {
+    const CPP: &str = "
+#include <queue>
+#include <vector>
+template <typename T> struct stack { long top; std::vector<T> c; };
+std::queue<int, std::vector<int>> jobs;
+stack<int> own;
+int main() { return jobs.size() + own.c.size(); }
+";
+    for compiler in compilers("jobs.cpp") {
+        let jobs = compile(compiler, "jobs.cpp", CPP, &["-g", "-O0"]);
+        let mut log = log();
+        log.access(0, K::Read, (0, BIAS + jobs.symbol("jobs")), 8, 1);
+        log.access(0, K::Read, (0, BIAS + jobs.symbol("own") + 8), 8, 1);
+        let run = run_of(&log, &jobs.program);
+        assert_eq!(
+            shown(&run),
+            "main read jobs._M_start = 1\nmain read own.c._M_start = 1\n",
+            "{compiler}"
+        );
+    }
+}
+
 const SHOP: &str = "
 struct Store { virtual ~Store(); int opened; };
 struct Cache : Store { int hits; ~Cache() override; };
