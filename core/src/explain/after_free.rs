@@ -59,7 +59,7 @@ pub(super) fn after_free(view: &View, free: EventId, used: EventId) -> Explanati
             None => draft.set().remark = format!("{}.", view.nothing_orders()),
         }
     }
-    if let Some(pointer) = pointer {
+    for pointer in way_to(view, pointer) {
         draft.step(pointer, "");
     }
     if let Some(late) = late {
@@ -185,6 +185,23 @@ fn tell_let_go(draft: &mut Draft, view: &View, given: &Publication, free: EventI
     draft.step(given.load, "");
 }
 
+/// The reads by which a thread came to a block, the last one first: that of the pointer to it, and where that lies in a block itself
+/// that of a pointer to this.
+fn way_to(view: &View, pointer: Option<EventId>) -> impl Iterator<Item = EventId> {
+    /// Blocks on the way, beyond which nobody follows.
+    const LONG: usize = 3;
+    let is_in_block = |row: &EventId| {
+        view.run
+            .location_parts(view.event(*row).location)
+            .is_on_heap()
+    };
+    let before = move |row: &EventId| {
+        let row = Some(*row).filter(is_in_block)?;
+        pointer_read(view, row)
+    };
+    std::iter::successors(pointer, before).take(LONG)
+}
+
 /// The read by which the thread that used the block had obtained a pointer to it.
 fn pointer_read(view: &View, used: EventId) -> Option<EventId> {
     const NEAR: usize = 60;
@@ -295,6 +312,26 @@ pub(super) mod tests {
             .replace("main W slot =0 @22", &format!("main W slot ={block} @22"));
         let (_, remark) = told(&taken);
         assert!(!remark.contains("goes on"), "{remark}");
+    }
+
+    #[test]
+    fn the_way_to_a_block_goes_through_other_blocks() {
+        let (outer, inner) = ("heap(a.c:20 by main #0)", "heap(a.c:21 by main #0)");
+        let text = format!(
+            "
+            start main.1 tick
+            main alloc `{outer}` =16 @20 main
+            main alloc `{inner}` =8 @21 main
+            main W `{outer}.name` =&`{inner}` @22 main
+            main W timer =&`{outer}` @23 main
+            main fork main.1 @24 main
+            main.1 R timer =&`{outer}` @44 tick
+            main.1 R `{outer}.name` =&`{inner}` @63 tick
+            main free `{inner}` @82 main
+            main.1 R `{inner}` =7 @63 tick
+            main.1 fails @63 segmentation fault"
+        );
+        assert_eq!(told(&text).0, [44, 63, 82, 63]);
     }
 
     #[test]

@@ -305,6 +305,7 @@ impl<'c> StorySearch<'c> {
             let is_no_guard = self.best.as_ref().is_some_and(|met| {
                 tried.is_rarer_than(met) && !is_interrupted
                     || tried.ends_in_freed(met)
+                    || tried.leaves_it_to(met)
                     || tried.is_looser_than(met)
             });
             if is_no_guard || !is_best || !evidence.tells() || evidence.without.fails > 0 {

@@ -605,6 +605,25 @@ fn a_part_without_which_nothing_fails_may_stand_for_the_whole() {
 }
 
 #[test]
+fn a_guard_that_passing_runs_have_leaves_it_to_who_frees() {
+    let run = failing_run();
+    let tried =
+        |story: &Explanation| TriedStory::new(made(&run, 30, 0), story, &run, &Decision::default());
+    let mut guard = story(HITS);
+    let mut freed = story(DONE);
+    freed.kind = BugKind::UseAfterFree;
+    for claim in &mut guard.claims {
+        claim.holds_in = 0;
+    }
+    assert!(!tried(&guard).leaves_it_to(&tried(&freed)));
+    for claim in &mut guard.claims {
+        (claim.holds_in, claim.of) = (1, 9);
+    }
+    assert!(tried(&guard).leaves_it_to(&tried(&freed)));
+    assert!(!tried(&guard).leaves_it_to(&tried(&story(DONE))));
+}
+
+#[test]
 fn without_the_cause_nothing_fails() {
     let (told, _) = chosen(&[(HITS, 24, 4), (DONE, 25, 0)], &[]);
     assert!(told.headline.contains(DONE), "{}", told.headline);

@@ -91,6 +91,8 @@ pub(super) struct TriedStory {
     is_interruption: bool,
     /// Most of the passing runs are interrupted so as well.
     pub is_usual: bool,
+    /// Some passing runs are interrupted so.
+    is_survived: bool,
     /// Its first step is a read.
     pub begins_with_look: bool,
     /// The thread at the end of what it blames.
@@ -143,9 +145,11 @@ impl TriedStory {
             explanation.kind,
             BugKind::AtomicityViolation | BugKind::MultiVariableAtomicityViolation
         );
-        let mut claims = explanation.claims.iter();
+        let claims = explanation.claims.iter();
+        let mut blamed = claims.filter(|one| one.claim.is_blamed());
         TriedStory {
-            is_usual: claims.any(|one| one.claim.is_blamed() && one.holds_in * 2 > one.of),
+            is_usual: blamed.clone().any(|one| one.holds_in * 2 > one.of),
+            is_survived: blamed.any(|one| one.holds_in > 0),
             is_counting: blames_additions(explanation, run),
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
@@ -194,6 +198,11 @@ impl TriedStory {
     pub fn ends_in_freed(&self, other: &TriedStory) -> bool {
         other.is_use_after_free
             && self.experiment.orders.complete >= other.experiment.orders.complete
+    }
+
+    /// Do passing runs have it, where the other one is a use after free? Then it may lead there, but who frees decides.
+    pub fn leaves_it_to(&self, other: &TriedStory) -> bool {
+        other.is_use_after_free && self.is_survived
     }
 
     /// Returns whether it makes more of a difference, or about as much and is complete earlier. Of two that make about the

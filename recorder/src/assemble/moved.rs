@@ -215,7 +215,10 @@ impl<'n> LocationParts<'n> {
 
     /// The text behind each mention of it on a line. A whole that contains it counts where it stands as a whole, its address does not.
     fn mentions<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
-        let is_part = |after: &str| after.starts_with(['.', '[']) || after.starts_with("->");
+        let is_part = |after: &str| {
+            let after = behind_indexes(after);
+            after.starts_with('.') || after.starts_with("->")
+        };
         let wholes = self.wholes.iter();
         let wholes = wholes.flat_map(|whole| occurrences(text, whole));
         let last = occurrences(text, self.last);
@@ -311,6 +314,20 @@ fn is_address(before: &str, after: &str) -> bool {
     taken && !after.starts_with(['.', '[']) && !after.starts_with("->")
 }
 
+/// The text behind the indexes with which it begins: `.name` of `[i][k[0]].name`.
+fn behind_indexes(text: &str) -> &str {
+    let mut depth = 0_usize;
+    let end = text.find(|c: char| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => return depth == 0,
+        }
+        false
+    });
+    end.and_then(|end| text.get(end..)).unwrap_or("")
+}
+
 /// The text before and behind each occurrence of a word.
 fn occurrences<'t>(text: &'t str, word: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -351,6 +368,8 @@ mod tests {
             "heap(a.c:3 by main #0).ref.stream",
             "p.date = cl->ref.date;"
         ));
+        assert!(is_in("timers[0].arg", "due = timers[next[i]];"));
+        assert!(!is_in("timers[0].arg", "if (timers[i].armed)"));
         assert!(!is_in("words", "for (; *text != '\\0'; text++) {"));
         assert!(!is_in("words", "other_words++;"));
         assert!(!is_in("words", "int *counter = &words;"));
