@@ -17,7 +17,7 @@ use unsnarl_core::{
     explain::{Intervention, Proposers, explain, intervention},
     pairs::AccessClass,
 };
-use unsnarl_trace::{Event, EventId, LeftLocal, Run, ThreadId, script};
+use unsnarl_trace::{Event, EventId, EventKind, LeftLocal, Run, ThreadId, script};
 
 /// Two threads count `hits` up and then `done`, without a lock.
 fn turn(thread: &str, hits: u32, done: u32) -> [String; 4] {
@@ -551,6 +551,41 @@ fn an_outdated_look_of_the_intruder_is_told() {
     assert!(!is_told(&tried(1, 4, 8, (11, 0))).0);
 }
 
+/// A thread that finds things half done went there on what it had seen before.
+#[test]
+fn the_look_before_what_is_found_half_done_is_told() {
+    let run = failing_run();
+    let tried = |begins: u32, (with, without): (u32, u32)| {
+        let made = made(&run, with, without);
+        let made = Experiment {
+            begins: EventId(begins),
+            ..made
+        };
+        let mut tried = TriedStory::new(made, &story(DONE), &run, &Decision::default());
+        tried.thread = Some(ThreadId(1));
+        tried.begins_with_look = true;
+        tried
+    };
+    let mut found = tried(6, (30, 0));
+    (found.begins_with_look, found.is_symptom) = (false, true);
+    let is_told = |own: &TriedStory| {
+        (
+            own.is_better_than(Some(&found)),
+            found.is_better_than(Some(own)),
+        )
+    };
+    assert_eq!(is_told(&tried(4, (11, 0))), (true, false));
+    assert!(!is_told(&tried(4, (5, 0))).0);
+    assert!(!is_told(&tried(4, (11, 2))).0);
+    assert!(!is_told(&tried(8, (11, 0))).0);
+    let mut of_nobody = tried(4, (11, 0));
+    of_nobody.thread = None;
+    assert!(!is_told(&of_nobody).0);
+    let mut without_a_look = tried(4, (11, 0));
+    without_a_look.begins_with_look = false;
+    assert!(!is_told(&without_a_look).0);
+}
+
 /// Few schedules fail with an update that was lost, as where it takes a third thread, but none without it: more variables are no
 /// other story.
 #[test]
@@ -604,23 +639,41 @@ fn a_part_without_which_nothing_fails_may_stand_for_the_whole() {
     assert!(!symptom.may_stand_for(&both));
 }
 
+/// Each use of a block begins with a look between its announcement and the end of that.
 #[test]
-fn a_guard_that_passing_runs_have_leaves_it_to_who_frees() {
+fn a_look_that_passing_runs_have_too_leaves_it_to_who_frees() {
     let run = failing_run();
-    let tried =
-        |story: &Explanation| TriedStory::new(made(&run, 30, 0), story, &run, &Decision::default());
-    let mut guard = story(HITS);
+    let tried = |story: &Explanation, thread: u16| {
+        let mut tried = TriedStory::new(made(&run, 30, 0), story, &run, &Decision::default());
+        tried.thread = Some(ThreadId(thread));
+        tried
+    };
     let mut freed = story(DONE);
     freed.kind = BugKind::UseAfterFree;
-    for claim in &mut guard.claims {
-        claim.holds_in = 0;
+    let freed = tried(&freed, 2);
+    let mut seen = story(HITS);
+    for mark in seen.sites.clone() {
+        let access = match mark.role {
+            Role::Cause => EventKind::Write,
+            _ => EventKind::Read,
+        };
+        let step = mark.step.expect("a step") as usize - 1;
+        seen.steps[step].access = access.name().to_owned();
     }
-    assert!(!tried(&guard).leaves_it_to(&tried(&freed)));
-    for claim in &mut guard.claims {
-        (claim.holds_in, claim.of) = (1, 9);
-    }
-    assert!(tried(&guard).leaves_it_to(&tried(&freed)));
-    assert!(!tried(&guard).leaves_it_to(&tried(&story(DONE))));
+    let mut with_passing = |holds_in| {
+        for claim in &mut seen.claims {
+            (claim.holds_in, claim.of) = (holds_in, 9);
+        }
+        seen.clone()
+    };
+    assert!(!tried(&with_passing(0), 1).leaves_it_to(&freed));
+    let seen = with_passing(1);
+    assert!(tried(&seen, 1).leaves_it_to(&freed));
+    assert!(!tried(&seen, 2).leaves_it_to(&freed));
+    assert!(!tried(&seen, 1).leaves_it_to(&tried(&story(DONE), 2)));
+    let mut changed = story(HITS);
+    changed.claims.clone_from(&seen.claims);
+    assert!(!tried(&changed, 1).leaves_it_to(&freed));
 }
 
 #[test]

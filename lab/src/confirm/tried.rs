@@ -9,8 +9,9 @@ use unsnarl_core::{
         ORDERS, blames_additions, calls_around, comes_between, ends_in_the_check,
         is_under_one_lock, spans_visits, story_begins,
     },
+    explanation::Step,
 };
-use unsnarl_trace::{EventId, Run, ThreadId};
+use unsnarl_trace::{EventId, EventKind, Run, ThreadId};
 
 /// Least lead in effect that another story needs to be told instead: two standard deviations of the difference of two
 /// shares near 85 % of 30 samples.
@@ -82,6 +83,18 @@ pub(super) fn only_surrounds(other: &Explanation, told: &Explanation) -> bool {
     is_borne_out && are_interruptions && own.len() < more.len() && own.is_subset(&more)
 }
 
+/// Returns whether an interruption blames writes of one thread, and only reads of the other one between them.
+fn is_seen_between_writes(explanation: &Explanation) -> bool {
+    let all = |role: Role, is_it: fn(EventKind) -> bool| {
+        let mut marks = explanation.sites.iter().filter(|mark| mark.role == role);
+        marks.all(|mark| {
+            let step = explanation.step_of(mark);
+            step.and_then(Step::access_kind).is_some_and(is_it)
+        })
+    };
+    all(Role::Cause, EventKind::writes) && all(Role::Interference, |kind| !kind.writes())
+}
+
 /// A story that was tried.
 pub(super) struct TriedStory {
     pub experiment: Experiment,
@@ -91,8 +104,8 @@ pub(super) struct TriedStory {
     is_interruption: bool,
     /// Most of the passing runs are interrupted so as well.
     pub is_usual: bool,
-    /// Some passing runs are interrupted so.
-    is_survived: bool,
+    /// An announcement, taken back later, that was seen in between; some passing runs have that as well.
+    is_seen_at_times: bool,
     /// Its first step is a read.
     pub begins_with_look: bool,
     /// The thread at the end of what it blames.
@@ -149,7 +162,9 @@ impl TriedStory {
         let mut blamed = claims.filter(|one| one.claim.is_blamed());
         TriedStory {
             is_usual: blamed.clone().any(|one| one.holds_in * 2 > one.of),
-            is_survived: blamed.any(|one| one.holds_in > 0),
+            is_seen_at_times: is_interruption
+                && blamed.any(|one| one.holds_in > 0)
+                && is_seen_between_writes(explanation),
             is_counting: blames_additions(explanation, run),
             locations: blamed_locations(explanation),
             is_under_one_lock: is_under_one_lock(explanation, run),
@@ -200,9 +215,10 @@ impl TriedStory {
             && self.experiment.orders.complete >= other.experiment.orders.complete
     }
 
-    /// Do passing runs have it, where the other one is a use after free? Then it may lead there, but who frees decides.
+    /// Is it only how the thread that uses a freed block found the block, between its announcement and the end of that, by another
+    /// thread? Each use begins so, also in passing runs: who frees the block in spite of it decides.
     pub fn leaves_it_to(&self, other: &TriedStory) -> bool {
-        other.is_use_after_free && self.is_survived
+        other.is_use_after_free && self.is_seen_at_times && self.thread != other.thread
     }
 
     /// Returns whether it makes more of a difference, or about as much and is complete earlier. Of two that make about the
@@ -379,6 +395,25 @@ impl TriedStory {
             && own.begins < other.experiment.begins
     }
 
+    /// Did the thread that found things half done go there on what it had seen before, and is it interrupted behind that look? What
+    /// the other one says is no more than what it found there, however it came about.
+    fn is_the_look_before(&self, other: &TriedStory) -> bool {
+        let (own, found) = (&self.experiment, &other.experiment);
+        self.is_interruption
+            && other.is_interruption
+            && self.begins_with_look
+            && !other.begins_with_look
+            && other.is_symptom
+            && self.is_needed()
+            && own.evidence.with.value() >= SELDOM
+            && !self.spans_visits
+            && self.thread == other.thread
+            && self.thread.is_some()
+            && self.ends_at == other.ends_at
+            && own.begins < found.begins
+            && !self.locations.is_disjoint(&other.locations)
+    }
+
     /// Does nothing fail without this interruption of a look at a number, of which the other one says that it was counted?
     fn looks_at_what_is_counted_in(&self, other: &TriedStory) -> bool {
         let evidence = self.experiment.evidence;
@@ -446,8 +481,14 @@ impl TriedStory {
         let is_rarer = self.is_rarer_in_passing_than(other);
         let is_look = self.looks_at_what_is_counted_in(other);
         let is_behind = self.is_behind_the_intruder_of(other);
-        let is_before =
-            is_of_one_visit || is_within || leads_there || is_rarer || is_look || is_behind;
+        let is_look_before = self.is_the_look_before(other);
+        let is_before = is_of_one_visit
+            || is_within
+            || leads_there
+            || is_rarer
+            || is_look
+            || is_behind
+            || is_look_before;
         let is_farther =
             other.is_nearer_than(self) && !is_before || self.is_farther_than(other, more);
         let is_better = more >= BETTER && !says_less
@@ -464,6 +505,7 @@ impl TriedStory {
             || leads_there
             || is_look
             || is_behind
+            || is_look_before
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
@@ -475,6 +517,7 @@ impl TriedStory {
             || other.is_within(self) && other.experiment.evidence.is_cause()
             || other.leads_to(self)
             || other.is_behind_the_intruder_of(self)
+            || other.is_the_look_before(self)
             || other.looks_at_what_is_counted_in(self)
             || (other.is_rarer_in_passing_than(self)
                 || other.is_more_needed_than(self)
