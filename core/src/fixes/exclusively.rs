@@ -321,6 +321,18 @@ mod tests {
         assert_eq!(apply(text, "test.c", &fix.edits), Some(expected));
     }
 
+    /// The debug info of optimized code loses a call that was inlined, while the lock is held.
+    #[test]
+    fn a_step_outside_of_the_lines_is_within_while_the_lock_is_held() {
+        let text = "static pthread_rwlock_t lock;\nstatic int used;\nvoid extend(void)\n{\n    pthread_rwlock_rdlock(&lock);\n    used++;\n    pthread_rwlock_unlock(&lock);\n}\n";
+        let first = "main.1 R used =0 @6 extend\n";
+        let lost = FAILED.replace(first, &format!("{first}main.1 R other =0 @20 work\n"));
+        assert_ne!(lost, FAILED);
+        let offered = offered_of(&[("failed-1", &lost)], text);
+        let fix = offered.fixes.first().unwrap();
+        assert_eq!(fix.kind, FixKind::ForWriting, "{offered:?}");
+    }
+
     #[test]
     fn glib_has_other_functions_for_both_ends() {
         let text = "static GRWLock lock;\nstatic int used;\nvoid extend(void)\n{\n    g_rw_lock_reader_lock(&lock);\n    used++;\n    g_rw_lock_reader_unlock(&lock);\n}\n";

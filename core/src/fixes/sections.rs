@@ -218,9 +218,22 @@ impl<'a> SectionWalk<'a> {
             // The position of a thread at the end of the run is no step.
             _ if event.kind == EventKind::Blocked => {}
             Where::Unknown => {}
+            // Of optimized code the debug info may lose a call that was inlined: who still holds the lock has not left.
+            Where::Outside if self.still_holds(thread, row) => {}
             Where::Outside => self.close(thread, false),
             Where::In(hit) => self.inside(row, event, hit),
         }
+    }
+
+    /// Returns whether a thread is in lines that begin with a lock that it has held ever since.
+    fn still_holds(&self, thread: u16, row: EventId) -> bool {
+        let Some(open) = self.open.get(&thread) else {
+            return false;
+        };
+        let region = self.regions.get(open.hit.region);
+        let opens = region.is_some_and(|region| region.opens);
+        let mut held = self.recorded.around(thread, open.lock, row.0);
+        opens && open.lock.is_some() && held.any(|span| Some(span.first) == open.since)
     }
 
     fn locate(&self, row: EventId) -> Where {
