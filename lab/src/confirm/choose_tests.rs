@@ -586,6 +586,26 @@ fn the_look_before_what_is_found_half_done_is_told() {
     assert!(!is_told(&without_a_look).0);
 }
 
+#[test]
+fn an_interruption_of_one_call_is_told_rather_than_of_two() {
+    let run = failing_run();
+    let tried = |calls: usize, (with, without): (u32, u32)| {
+        let made = made(&run, with, without);
+        let mut tried = TriedStory::new(made, &story(DONE), &run, &Decision::default());
+        tried.calls = Some(calls);
+        tried
+    };
+    let of_two = tried(1, (26, 0));
+    let is_told = |own: TriedStory| own.is_better_than(Some(&of_two));
+    assert!(is_told(tried(3, (30, 0))));
+    assert!(!is_told(tried(3, (24, 0))));
+    assert!(!is_told(tried(3, (30, 1))));
+    assert!(!is_told(tried(1, (30, 0))));
+    let mut symptom = tried(3, (30, 0));
+    symptom.is_symptom = true;
+    assert!(!is_told(symptom));
+}
+
 /// Few schedules fail with an update that was lost, as where it takes a third thread, but none without it: more variables are no
 /// other story.
 #[test]

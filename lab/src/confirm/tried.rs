@@ -372,6 +372,18 @@ impl TriedStory {
             && own.orders.complete <= known.orders.complete
     }
 
+    /// Is it an interruption without which nothing fails, of steps that more calls have in common, and makes no less of a difference?
+    /// One call that is interrupted is nearer than two of them between which something comes.
+    fn is_of_one_call(&self, other: &TriedStory, more: f64) -> bool {
+        self.is_interruption
+            && other.is_interruption
+            && self.is_needed()
+            && more >= 0.0
+            && self.calls > other.calls
+            && !self.spans_visits
+            && !self.is_symptom
+    }
+
     /// Did what came in between the steps of the other one come of this? Its thread had been interrupted itself, behind a look at
     /// one variable: it did it on what it had seen before, and nothing fails without that, however much more the failure takes.
     fn is_behind_the_intruder_of(&self, other: &TriedStory) -> bool {
@@ -506,6 +518,7 @@ impl TriedStory {
             || is_look
             || is_behind
             || is_look_before
+            || self.is_of_one_call(other, more)
             || replaces_symptom && self.spans && is_cause
             || self.has_more_than(other) && own.is_necessary() && more > -BETTER / 2.0;
         own.tells() && is_better && !is_farther
