@@ -86,8 +86,8 @@ pub(super) fn announcement(view: &View, needs: &Needs) -> Option<Publication> {
     carrier.or(Some(named)).copied()
 }
 
-/// The announcement that let a thread read a pointer, if it was made after the pointer was stored: as long as it
-/// stands before the write, no other place of the store helps.
+/// The announcement that let a thread read a pointer, if it was made after the pointer was stored, or before that and asked for
+/// before the pointer is read: as long as it stands before the write, no other place of the store helps.
 pub(super) fn announcement_of(
     view: &View,
     pointer: &Publication,
@@ -95,7 +95,22 @@ pub(super) fn announcement_of(
 ) -> Option<Publication> {
     let learned = handovers(view, needs.reader);
     let mut given = learned.into_iter();
-    given.find(|given| carries(view, given, pointer) && gives_away(view, given, needs))
+    given.find(|given| {
+        let leads_there = carries(view, given, pointer) || is_asked_before(view, given, pointer);
+        leads_there && gives_away(view, given, needs)
+    })
+}
+
+/// Returns whether a thread announced something before it stored a pointer, and the receiver asked for that before it read the
+/// pointer, which it did not ask for.
+fn is_asked_before(view: &View, announced: &Publication, pointer: &Publication) -> bool {
+    let of = |one: &Publication| (view.thread(one.store), view.thread(one.load));
+    of(announced) == of(pointer)
+        && announced.store < pointer.store
+        && announced.load < pointer.load
+        && view.event(announced.store).kind.writes()
+        && asks(&view.place(announced.load))
+        && !asks(&view.place(pointer.load))
 }
 
 /// Returns whether a thread handed over something by an announcement: stored it before it announced, and the

@@ -871,3 +871,49 @@ fn a_flag_is_raised_before_a_vector_is_filled() {
          main.1 changes codecs only after that, up to line 23."
     );
 }
+
+/// A flag that is asked for says that the object is there, however early the pointer to it is stored.
+#[test]
+fn a_flag_that_is_asked_for_before_the_pointer_is_read_is_told() {
+    let block = "heap(a.c:15 by main.1 #0)";
+    let begin = "
+        start main.1 make
+        start main.2 use
+        main fork main.1 @60 main
+        main fork main.2 @61 main";
+    let raises = "
+        main.1 W ready =1 @14 make \"ready = 1;\"";
+    let stores = format!(
+        "
+        main.1 alloc `{block}` =16 @15 make
+        main.1 W config =&`{block}` @15 make \"config = malloc(16);\""
+    );
+    let sets = format!(
+        "
+        main.1 W `{block}.port` =7 @16 make \"config->port = 7;\""
+    );
+    let uses = |asks: &str, port: u32| {
+        format!(
+            "
+        main.2 R ready =1 @30 use \"{asks}\"
+        main.2 R config =&`{block}` @31 use \"struct config *c = config;\"
+        main.2 R `{block}.port` ={port} @32 use \"assert(c->port == 7);\""
+        )
+    };
+    let headline = |asks: &str| {
+        let passing = [begin, raises, &stores, &sets, &uses(asks, 7)].concat();
+        let fails = "\n        main.2 fails @32 assertion `c->port == 7` failed";
+        let failing = [begin, raises, &stores, &uses(asks, 0), fails].concat();
+        let corpus = corpus(&[passing.as_str(); 6], &[failing.as_str()]);
+        let mut found = explain(&corpus, &Budget::unlimited()).findings;
+        found.remove(0).headline
+    };
+    assert_eq!(
+        headline("if (ready)"),
+        "`ready` was changed before `c->port` was set"
+    );
+    assert_eq!(
+        headline("count(ready);"),
+        "`config` was visible before `c->port` was set"
+    );
+}
