@@ -133,7 +133,27 @@ pub fn variable(run: &Run, event: &Event) -> String {
     // Lines that change a use count name the pointer.
     use_count(location)
         .or_else(|| named(run, event))
+        .or_else(|| in_map(run, event.location))
         .unwrap_or_else(|| in_block(without_offset(own_part(location))))
+}
+
+/// The name of a member of a map's node by the line that has put it there. Linear in the sites.
+fn in_map(run: &Run, location: LocationId) -> Option<String> {
+    let Location::Heap {
+        allocation, path, ..
+    } = run.location_parts(location)
+    else {
+        return None;
+    };
+    let (at, _) = allocation.split_once(" by ")?;
+    let (file, line) = at.rsplit_once(':')?;
+    let line: u32 = line.parse().ok()?;
+    let path = without_offset(own_part(path));
+    let mut sites = run.meta.sites.iter();
+    sites.find_map(|site| {
+        let is_there = site.line == line && basename(&site.file) == file;
+        is_there.then(|| map_node::put_by(&site.text, path))?
+    })
 }
 
 /// Name of a location in the source, if it has one. Globals have their own; for heap and stack locations it

@@ -1,7 +1,7 @@
 //! Names of what lies in the nodes of maps. A node is a pair in a block of its own, which no line of the program names: the line
 //! has the map with its key, or a reference to the value.
 
-use super::{candidates, is_assigned, is_word_start};
+use super::{candidates, closing, is_assigned, is_word_start};
 
 /// Members of a node: the key, and the value.
 const KEY: &str = ".first";
@@ -22,6 +22,25 @@ pub(super) fn in_node(text: &str, path: &str, writes: bool) -> Option<String> {
 pub(crate) fn element_of_map(text: &str, path: &str, writes: bool) -> Option<String> {
     let is_in_node = [KEY, VALUE].iter().any(|name| member(path, name).is_some());
     is_in_node.then(|| in_node(text, VALUE, writes))?
+}
+
+/// The member at `path` in a node that a line of the program has put into a map: `levels_[...]`, since the key is that line's.
+pub(super) fn put_by(text: &str, path: &str) -> Option<String> {
+    let whole = format!("{}[...]", only_container(text)?);
+    match member(path, VALUE) {
+        Some(part) => Some(format!("{whole}{part}")),
+        None => member(path, KEY).map(|_| format!("key of {whole}")),
+    }
+}
+
+/// The only container on a line of which it names an element: `levels_` of `levels_[order.price].push_back(order);`.
+fn only_container(text: &str) -> Option<&str> {
+    let open = text.find('[')?;
+    let (before, rest) = text.split_at_checked(open)?;
+    let is_part = |c: char| c.is_alphanumeric() || "_.->".contains(c);
+    let name = before.rsplit(|c| !is_part(c)).next()?;
+    let after = rest.get(closing(rest, ['[', ']'])?..)?;
+    (name.starts_with(is_word_start) && !after.contains('[')).then_some(name)
 }
 
 /// The path within a member.
@@ -77,6 +96,18 @@ mod tests {
         check("n = counts[key];", ".second", true, Some("counts[key]"));
         check("n = a[i] + b[j];", ".second", true, None);
         check("use(a[i], b[j]);", ".second", false, None);
+    }
+
+    #[test]
+    fn what_no_line_names_is_known_by_the_line_that_has_put_it_there() {
+        let put = |path| put_by("levels_[orders[i].price].push_back(order);", path);
+        assert_eq!(put(".second").as_deref(), Some("levels_[...]"));
+        assert_eq!(put(".second.size").as_deref(), Some("levels_[...].size"));
+        assert_eq!(put(".first").as_deref(), Some("key of levels_[...]"));
+        assert_eq!(put(".next"), None);
+        assert_eq!(put_by("a[i] = b[j];", ".second"), None);
+        assert_eq!(put_by("run([&] { use(map); });", ".second"), None);
+        assert_eq!(put_by("levels_.emplace(price, order);", ".second"), None);
     }
 
     #[test]
