@@ -105,12 +105,14 @@ pub(super) fn with_new(
     if races_nowhere(meeting(wanted, seen)) {
         places.push(wanted.places.clone());
     }
+    let steps = places.first().map(|_| whole_steps(wanted, seen));
     let wider = [
+        steps.unwrap_or_default(),
         all_places(wanted, seen, &home, &|_| true),
         outermost_places(wanted, seen, &home),
     ];
     for wider in wider {
-        if !places.contains(&wider) {
+        if !wider.is_empty() && !places.contains(&wider) {
             places.push(wider);
         }
     }
@@ -119,6 +121,24 @@ pub(super) fn with_new(
         .flat_map(|places| guarded_anew(places, &wanted.data, seen, files));
     let said = |why| format!("a new mutex: {why}");
     fixes.map(|fix| fix.map_err(said)).collect()
+}
+
+/// The wanted lines, with all that their functions do with the data: what comes in between here is interrupted itself the other
+/// way round, where both do the same.
+fn whole_steps(wanted: &WantedLines, seen: &RunEvidence) -> Vec<FunctionLines> {
+    let whole = |place: &FunctionLines| {
+        let frames = seen.accesses.keys().flat_map(|access| &access.frames);
+        let is_own = |at: &&At| (&at.file, &at.function) == (&place.file, &place.function);
+        let own: BTreeSet<u32> = frames.filter(is_own).map(|at| at.line).collect();
+        FunctionLines {
+            first: own
+                .first()
+                .map_or(place.first, |line| place.first.min(*line)),
+            last: own.last().map_or(place.last, |line| place.last.max(*line)),
+            ..place.clone()
+        }
+    };
+    wanted.places.iter().map(whole).collect()
 }
 
 /// Returns whether no access races with another one: all are atomic, or made under one lock.

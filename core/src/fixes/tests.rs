@@ -1319,3 +1319,64 @@ static void stop(void)
         "hold `m` for the signal on line 16"
     );
 }
+
+/// Two that ask and then do the same come between each other either way, however they lock within.
+#[test]
+fn who_comes_in_between_is_guarded_with_all_its_steps() {
+    let text = "static pthread_mutex_t m;
+static int done;
+int is_done(void)
+{
+    pthread_mutex_lock(&m);
+    int d = done;
+    pthread_mutex_unlock(&m);
+    return d;
+}
+void complete(void)
+{
+    pthread_mutex_lock(&m);
+    assert(!done);
+    done = 1;
+    pthread_mutex_unlock(&m);
+}
+void answer(void)
+{
+    if (!is_done())
+        complete();
+}
+void expire(void)
+{
+    if (!is_done())
+        complete();
+}
+";
+    let asks = |who: &str, via: &str| {
+        format!(
+            "{who} lock m via={via} @5 is_done\n{who} R done =0 via={via} @6 is_done\n{who} unlock m via={via} @7 is_done\n"
+        )
+    };
+    let work = |who: &str| {
+        let steps = (40..46).map(|line| format!("{who} W own_of_{who} ={line} @{line} work\n"));
+        steps.collect::<String>()
+    };
+    let failing = [
+        "main fork main.1 @30 main\nmain fork main.2 @31 main\n",
+        &[work("main.1"), work("main.2")].concat(),
+        // Whoever waits for it takes the lock as well.
+        "main lock m via=33@main @5 is_done\nmain R done =0 via=33@main @6 is_done\nmain unlock m via=33@main @7 is_done\n",
+        &asks("main.1", "19@answer"),
+        &asks("main.2", "24@expire"),
+        "main.1 lock m via=20@answer @12 complete\nmain.1 R done =0 via=20@answer @13 complete\n",
+        "main.1 W done =1 via=20@answer @14 complete\nmain.1 unlock m via=20@answer @15 complete\n",
+        "main.2 lock m via=25@expire @12 complete\nmain.2 R done =1 via=25@expire @13 complete\n",
+        "main.2 fails @13 assertion `!done` failed\n",
+    ];
+    let offered = offered_of(&[("failed-1", &failing.concat())], text);
+    let titles: Vec<&str> = offered.fixes.iter().map(|fix| fix.title.as_str()).collect();
+    let guarded = "guard lines 24 to 25 and lines 19 to 20 with a new mutex `done_lock`";
+    assert!(
+        titles.contains(&guarded),
+        "{titles:?}: {:?}",
+        offered.refused
+    );
+}
