@@ -38,9 +38,10 @@ impl TimeShare {
             deadline.saturating_duration_since(Instant::now())
         });
         let weight = in_all(weight);
-        let share = left.mul_f64(f64::from(weight) / f64::from(self.left.max(weight).max(1)));
+        let part = f64::from(weight) / f64::from(self.left.max(weight).max(1));
         self.left = self.left.saturating_sub(weight);
-        share
+        // All of an endless time is as much.
+        Duration::try_from_secs_f64(left.as_secs_f64() * part).unwrap_or(left)
     }
 }
 
@@ -84,6 +85,13 @@ mod tests {
         let mut seconds = |weight| share.take(weight).as_secs_f64().round() as u64;
         // Nobody has used any.
         assert_eq!([seconds(3), seconds(1), seconds(2)], [15, 10, 30]);
+    }
+
+    #[test]
+    fn a_part_of_an_endless_time_is_long() {
+        let mut share = TimeShare::new(Duration::MAX, 2);
+        assert!(share.take(1) > Duration::from_secs(1 << 40));
+        assert_eq!(share.take(1), Duration::MAX);
     }
 
     #[test]
