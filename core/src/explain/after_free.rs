@@ -188,7 +188,7 @@ fn tell_let_go(draft: &mut Draft, view: &View, given: &Publication, free: EventI
 /// The reads by which a thread came to a block, the last one first: that of the pointer to it, and where that lies in a block itself
 /// that of a pointer to this.
 fn way_to(view: &View, pointer: Option<EventId>) -> impl Iterator<Item = EventId> {
-    /// Blocks on the way, beyond which nobody follows.
+    /// Pointers on the way that are shown: further ones only lead to these.
     const LONG: usize = 3;
     let is_in_block = |row: &EventId| {
         view.run

@@ -46,8 +46,8 @@ pub(super) fn tell_unread(draft: &mut Draft, view: &View, read: EventId) {
     draft.step(change, "never seen");
 }
 
-/// Says behind a remark that nobody has read what was set too late for a read, where the thread of the read went on to its end:
-/// `main.1 ended after that, so that nobody has read what main.2 had set.` Linear in the
+/// Says behind a remark that nobody else has read what was set too late for a read, where the thread of the read went on to its end:
+/// `main.1 ended after that, and nobody else has read what main.2 had set.` Linear in the
 /// locations of the run, and in the accesses to the variable.
 pub(super) fn tell_left(draft: &mut Draft, view: &View, read: EventId, write: EventId) {
     let variable = |location| facts::own_part(view.run.location(location));
@@ -68,7 +68,7 @@ pub(super) fn tell_left(draft: &mut Draft, view: &View, read: EventId, write: Ev
         return;
     }
     draft.set().remark_last(&format!(
-        "{} ended after that, and nobody has read what {} had set.",
+        "{} ended after that, and nobody else has read what {} had set.",
         view.name(read),
         view.name(write)
     ));

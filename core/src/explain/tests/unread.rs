@@ -99,12 +99,12 @@ fn told_late(after: &str) -> String {
 
 #[test]
 fn a_message_that_is_left_after_the_end_of_its_reader() {
-    let said = "main.1 ended after that, and nobody has read what main had set.";
+    let said = "main.1 ended after that, and nobody else has read what main had set.";
     assert!(told_late("").ends_with(said), "{}", told_late(""));
     let own = told_late("\n    main R pending =1 @68 main");
     assert!(own.ends_with(said), "{own}");
     let destructor = told_late("\n    main.2 R pending =1 @80 Queue::~Queue");
     assert!(destructor.ends_with(said), "{destructor}");
     let other = told_late("\n    main.2 R pending =1 @80 watch");
-    assert!(!other.contains("nobody has read"), "{other}");
+    assert!(!other.contains("nobody else has read"), "{other}");
 }
